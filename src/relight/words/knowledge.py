@@ -1,0 +1,88 @@
+"""What is known about the engine, loaded from playbooks/ by config/ and handed to the pure rooms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from relight.words.parser import HostParser
+from relight.words.settings import FlagValue
+from relight.words.signature import Signature
+
+MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact"]
+
+
+@dataclass(frozen=True)
+class PhasePattern:
+    """A line that marks a phase. `regex` is searched in the message after the prefix was taken off.
+
+    `patience` is how long (seconds) the phase may stay silent without a sign of life.
+    """
+
+    id: str
+    phase: str
+    role: MarkRole
+    regex: str
+    patience: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rename:
+    """What became of a flag (or, with `env`, a variable): `set` is what to give instead, empty when it is just gone.
+
+    `{value}` in `set` stands for the old value; `values` maps old values to new ones; `since` is the first
+    sampled version without the old name.
+    """
+
+    old: str
+    set: Mapping[str, FlagValue] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    since: str = ""
+    why: str = ""
+    env: bool = False
+
+
+@dataclass(frozen=True)
+class FlagFact:
+    """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers."""
+
+    name: str
+    alters_answers: bool = False
+    always_protected: bool = False
+    secret: bool = False
+    bounds: tuple[float, float] | None = None
+    ladder: tuple[FlagValue, ...] = ()
+    cost: float = 1.0
+    gives_up: str = ""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Signatures, phases, and the flags of every sampled version.
+
+    `versions` maps a version to the parser it had; `env` maps a version to its variables and defaults.
+    """
+
+    signatures: tuple[Signature, ...] = ()
+    phases: tuple[PhasePattern, ...] = ()
+    renames: tuple[Rename, ...] = ()
+    facts: Mapping[str, FlagFact] = field(default_factory=dict)
+    versions: Mapping[str, HostParser] = field(default_factory=dict)
+    env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def parser_for(self, version: str | None) -> HostParser | None:
+        """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""
+        ordered = sorted(self.versions, key=version_key)
+        if not ordered:
+            return None
+        fit = [v for v in ordered if version is None or version_key(v) <= version_key(version)]
+        return self.versions[(fit or ordered[:1])[-1]]
+
+
+def version_key(version: str) -> tuple[tuple[int, ...], int]:
+    """Order versions: "0.5.9" < "0.5.12.post1" < "0.5.16"; anything after the numbers counts as a later build."""
+    numbers: list[int] = []
+    for part in version.lstrip("v").split("."):
+        if not part.isdigit():
+            return tuple(numbers), 1
+        numbers.append(int(part))
+    return tuple(numbers), 0

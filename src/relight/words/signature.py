@@ -1,0 +1,62 @@
+"""A failure as data (CONTRACT.md section 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from relight.words.settings import FlagValue
+
+Role: TypeAlias = Literal["root", "cascade", "confirmation", "advice", "noise"]
+SignatureAction: TypeAlias = Literal["change", "again", "clean", "person"]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A template for a repair. Values may hold `{fact}`; `add` moves a number, `bounds` keeps it legal."""
+
+    set: Mapping[str, FlagValue] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    set_env: Mapping[str, str] = field(default_factory=dict)
+    unset_env: tuple[str, ...] = ()
+    add: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    wait: float = 0.0
+    why: str = ""
+    gives_up: str = ""
+    cost: float = 1.0
+    needs: tuple[str, ...] = ()
+    versions: str = ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Lines of a log, and which of them (from 1) the signature claims."""
+
+    log: tuple[str, ...]
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One failure: how it shows, what it is, what helps."""
+
+    id: str
+    title: str
+    kind: str
+    role: Role = "root"
+    action: SignatureAction = "change"
+    generic: bool = False
+    any: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+    literal: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    phase: tuple[str, ...] = ()
+    versions: str = ""
+    blames: tuple[str, ...] = ()
+    blames_env: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    near_misses: tuple[Sample, ...] = ()
+    summary: str = ""
+    next: str = ""
+    path: str = ""
