@@ -1,0 +1,44 @@
+# Everything runs in a virtual environment in this checkout; `make setup` makes it, a second run is quick.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+REAL ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/relight/real
+
+.PHONY: setup demo test test-real check fix docs bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.lock pyproject.toml scripts/setup
+	@sh scripts/setup "$(PYTHON)" "$(VENV)"
+
+demo: setup
+	@sh scripts/demo "$(BIN)/relight"
+
+test: setup
+	$(BIN)/pytest -m "not real and not soak"
+
+test-real: setup
+	sh scripts/real-env "$(PYTHON)" "$(REAL)"
+	RELIGHT_REAL="$(REAL)" $(BIN)/pytest -m real tests/real
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/relight playbook check
+	$(BIN)/python scripts/docs.py --check
+
+fix: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: setup
+	$(BIN)/python scripts/docs.py
+
+bench: setup
+	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/judge.py
+	$(BIN)/python benchmarks/diagnose.py --size 200M
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
