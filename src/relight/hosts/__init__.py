@@ -1,0 +1,1 @@
+"""Hosts: this machine or one behind SSH, asked through one small agent."""
