@@ -1,0 +1,1 @@
+"""The script that asks the engine's own argument validation, run by the host's interpreter."""
