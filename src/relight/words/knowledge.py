@@ -8,13 +8,14 @@ from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
-MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact"]
+MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame"]
 
 
 @dataclass(frozen=True)
 class PhasePattern:
     """A line that marks a phase. `regex` is searched in the message after the prefix was taken off.
 
+    With role "frame" it is searched in the frames of a traceback instead ("path/file.py function", one a line).
     `patience` is how long (seconds) the phase may stay silent without a sign of life.
     """
 

@@ -1,0 +1,188 @@
+"""Load signatures: one TOML file for each failure (CONTRACT.md section 4)."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from relight.config.literals import SHORTEST, compiles, literals
+from relight.words.errors import UsageError
+from relight.words.kinds import KINDS
+from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAction
+
+T = TypeVar("T")
+KEYS = (
+    "title", "kind", "role", "action", "generic", "any", "none", "literal", "frames", "phase", "versions", "blames",
+    "summary", "next", "remedy", "sample", "near_miss",
+)  # fmt: skip
+REMEDY_KEYS = (
+    "set", "unset", "set_env", "unset_env", "add", "bounds", "wait", "why", "gives_up", "cost", "needs", "versions",
+)  # fmt: skip
+SAMPLE_KEYS = ("log", "line")
+
+
+def load_signatures(folder: Path) -> tuple[Signature, ...]:
+    """Return the signatures of every .toml file in `folder`, ordered by name.
+
+    Raises UsageError naming the file, the key and what is allowed. What one file cannot show (a sample claimed by
+    two, a flag no version has) is checked by `relight.diagnosis.check`.
+    """
+    return tuple(load_signature(path) for path in sorted(folder.glob("*.toml")))
+
+
+def load_signature(path: Path) -> Signature:
+    """Return the signature in one file; its name without .toml is the id."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+    return read_signature(data, path.stem, str(path))
+
+
+def read_signature(data: Mapping[str, Any], name: str, place: str) -> Signature:
+    """Return the signature that parsed TOML describes."""
+    _known(data, KEYS, place)
+    _one_of(data, "kind", KINDS, place)
+    _one_of(data, "role", get_args(Role), place)
+    _one_of(data, "action", get_args(SignatureAction), place)
+    patterns = _texts(data, "any", place)
+    flags, env = _blames(data.get("blames", []), place)
+    return Signature(
+        id=name,
+        title=_text(data, "title", place),
+        kind=data["kind"],
+        role=data.get("role", "root"),
+        action=data.get("action", "change"),
+        generic=_of(data, "generic", bool, default=False, place=place),
+        any=_regexes(patterns, "any", place),
+        none=_regexes(_texts(data, "none", place), "none", place),
+        literal=_literals(data, patterns, place),
+        frames=_regexes(_texts(data, "frames", place), "frames", place),
+        phase=_texts(data, "phase", place),
+        versions=str(data.get("versions", "")),
+        blames=flags,
+        blames_env=env,
+        remedies=tuple(_remedy(item, place) for item in _tables(data, "remedy", place)),
+        samples=tuple(_sample(item, f"{place}: [[sample]]") for item in _tables(data, "sample", place)),
+        near_misses=tuple(_sample(item, f"{place}: [[near_miss]]") for item in _tables(data, "near_miss", place)),
+        summary=str(data.get("summary", "")),
+        next=str(data.get("next", "")),
+        path=place,
+    )
+
+
+def _remedy(item: Mapping[str, Any], place: str) -> Remedy:
+    where = f"{place}: [[remedy]]"
+    _known(item, REMEDY_KEYS, where)
+    return Remedy(
+        set={name: _flag_value(value) for name, value in _of(item, "set", dict, default={}, place=where).items()},
+        unset=_texts(item, "unset", where),
+        set_env={k: str(v) for k, v in _of(item, "set_env", dict, default={}, place=where).items()},
+        unset_env=_texts(item, "unset_env", where),
+        add={k: float(v) for k, v in _of(item, "add", dict, default={}, place=where).items()},
+        bounds={k: (float(v[0]), float(v[1])) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
+        wait=float(item.get("wait", 0)),
+        why=_text(item, "why", where),
+        gives_up=str(item.get("gives_up", "")),
+        cost=float(item.get("cost", 1)),
+        needs=_texts(item, "needs", where),
+        versions=str(item.get("versions", "")),
+    )
+
+
+def _flag_value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _sample(item: Mapping[str, Any], place: str) -> Sample:
+    _known(item, SAMPLE_KEYS, place)
+    log = item.get("log", "")
+    lines = tuple(log) if isinstance(log, list) else tuple(str(log).strip("\n").split("\n"))
+    number = _of(item, "line", int, default=1, place=place)
+    if not 1 <= number <= len(lines) or not lines[number - 1].strip():
+        raise UsageError(f"line = {number} names no text of the {len(lines)} lines of log", place=place)
+    return Sample(lines, number)
+
+
+def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str) -> tuple[str, ...]:
+    given = _texts(data, "literal", place)
+    short = [text for text in given if len(text) < SHORTEST]
+    if short:
+        raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place)
+    if given:
+        return tuple(text.lower() for text in given)
+    found: set[str] = set()
+    for regex in patterns:
+        choice = literals(regex)
+        if not choice:
+            raise UsageError(
+                f"no text of {SHORTEST} or more characters must occur in {regex!r}",
+                place=place,
+                next="make the regex more specific, or name such texts in literal = [...]",
+            )
+        found |= choice
+    return tuple(sorted(found))
+
+
+def _blames(value: Any, place: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if isinstance(value, Mapping):
+        _known(value, ("flags", "env"), f"{place}: blames")
+        return _texts(value, "flags", place), _texts(value, "env", place)
+    names = _texts({"blames": value}, "blames", place)
+    env = tuple(n for n in names if n.isupper())
+    return tuple(n for n in names if n not in env), env
+
+
+def _known(item: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+    for key in item:
+        if key not in keys:
+            near = get_close_matches(key, keys, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise UsageError(f"unknown key {key!r}", place=place, next=f"{hint}known: {sorted(keys)}")
+
+
+def _one_of(data: Mapping[str, Any], key: str, allowed: Iterable[str], place: str) -> None:
+    if key not in data and key != "kind":
+        return
+    value, names = data.get(key), tuple(allowed)
+    if value not in names:
+        near = get_close_matches(str(value), names, 3)
+        raise UsageError(f"{key} = {value!r} is not known", place=place, next=f"near: {near}" if near else f"{names}")
+
+
+def _of(item: Mapping[str, Any], key: str, cls: type[T], *, default: T, place: str) -> T:
+    value = item.get(key, default)
+    if not isinstance(value, cls) or (cls is int and isinstance(value, bool)):
+        raise UsageError(f"{key} must be {cls.__name__}, not {value!r}", place=place)
+    return value
+
+
+def _text(item: Mapping[str, Any], key: str, place: str) -> str:
+    value = item.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{key} is missing", place=place, next=f'add {key} = "..."')
+    return value
+
+
+def _texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+    value = item.get(key, [])
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(x, str) and x for x in items):
+        raise UsageError(f"{key} must be a text or a list of texts", place=place)
+    return tuple(items)
+
+
+def _tables(data: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
+        raise UsageError(f"{key} must be written [[{key}]]", place=place)
+    return value
+
+
+def _regexes(patterns: tuple[str, ...], key: str, place: str) -> tuple[str, ...]:
+    for regex in patterns:
+        wrong = compiles(regex)
+        if wrong:
+            raise UsageError(f"{key}: {regex!r} does not compile: {wrong}", place=place)
+    return patterns

@@ -1,0 +1,84 @@
+"""Which signatures claim a text."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from relight.logs.literals import Literals
+from relight.words.signature import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A signature with its regexes compiled."""
+
+    signature: Signature
+    any: tuple[re.Pattern[str], ...]
+    none: tuple[re.Pattern[str], ...]
+    frames: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A signature that matched a text; `strength` orders claims on the same text.
+
+    A named failure beats a generic one, one that knows the frames beats one that knows the phase, and that beats
+    one that knows neither; then the longer match wins.
+    """
+
+    signature: Signature
+    match: re.Match[str]
+    strength: tuple[bool, int, int]
+
+
+class Matcher:
+    """All signatures, ready to be asked about texts."""
+
+    def __init__(self, signatures: Sequence[Signature]) -> None:
+        self.rules = tuple(_rule(s) for s in signatures)
+        pairs = [(text, i) for i, rule in enumerate(self.rules) for text in rule.signature.literal]
+        self._literals = Literals(text for text, _ in pairs)
+        place = {text: n for n, text in enumerate(self._literals.all)}
+        self._owners: list[set[int]] = [set() for _ in self._literals.all]
+        for text, owner in pairs:
+            self._owners[place[text.lower()]].add(owner)
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """All literals, lower case: a text without any of them is claimed by nobody."""
+        return self._literals.all
+
+    def claims(self, text: str, *, places: str = "", phase: str | None = None) -> list[Claim]:
+        """Return every signature that claims `text`, the strongest first."""
+        owners = set().union(*(self._owners[i] for i in self._literals.find(text)))
+        found = [claim for i in owners if (claim := _claim(self.rules[i], text, places, phase))]
+        return sorted(found, key=lambda c: (c.strength, c.signature.id), reverse=True)
+
+
+def _rule(signature: Signature) -> Rule:
+    return Rule(signature, _compiled(signature.any), _compiled(signature.none), _compiled(signature.frames))
+
+
+@lru_cache(maxsize=4096)
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(p) for p in patterns)
+
+
+def _claim(rule: Rule, text: str, places: str, phase: str | None) -> Claim | None:
+    match = next((m for m in (regex.search(text) for regex in rule.any) if m), None)
+    if match is None or any(regex.search(text) for regex in rule.none):
+        return None
+    fit = _fit(rule, places, phase)
+    if fit is None:
+        return None
+    return Claim(rule.signature, match, (not rule.signature.generic, fit, len(match[0])))
+
+
+def _fit(rule: Rule, places: str, phase: str | None) -> int | None:
+    """Return 2 where the frames fit, 1 where the phase fits, 0 where neither is asked for, None where neither fits."""
+    if not (rule.frames or rule.signature.phase):
+        return 0
+    if places and any(regex.search(places) for regex in rule.frames):
+        return 2
+    return 1 if phase in rule.signature.phase else None

@@ -1,0 +1,206 @@
+"""Python tracebacks in a log: blocks, their chains, and lone exception lines."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from relight.logs.records import Record
+from relight.words.diagnosis import Frame
+
+Link: TypeAlias = Literal["during", "cause", ""]
+
+_START = re.compile(r"(?:Exception Group )?Traceback \(most recent call last\):?\s*$")
+_FRAME = re.compile(r'^[\s|]*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_CARETS = re.compile(r"^[\s|]*[\^~]+\s*$")
+_BORDER = re.compile(r"^\s*(?:[|+][\s|+-]*)")
+_DURING = re.compile(r"During handling of the above exception, another exception occurred")
+_CAUSE = re.compile(r"The above exception was the direct cause of the following exception")
+_NAMED = re.compile(
+    r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*"
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|OutOfResources|ExceptionGroup|NotFound|Unavailable"
+    r"|Invalid|Aborted|Refused|DoesNotExist|Expired))(?:: ?(?P<message>.*))?$"
+)
+_ANY = re.compile(r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$")
+_BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)$")
+LONGEST_MESSAGE = 60
+"""Lines of one exception's message that are kept."""
+
+
+@dataclass
+class Block:
+    """One traceback, or an exception line alone (no frames).
+
+    `text` is the type and the message as printed, its lines joined by blanks; `joined` the same with nothing
+    between them, for messages that a terminal cut inside a word. `lines` are the numbers of the message's lines.
+    """
+
+    start: Record
+    end: Record
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    link: Link = ""
+    rank: str | None = None
+    more: list[Record] = field(default_factory=list)
+    prefix: str = ""
+
+    @property
+    def number(self) -> int:
+        """The line that begins with the exception's type."""
+        return self.end.number
+
+    def text(self, glue: str = " ") -> str:
+        """Return type and message, the message's lines joined by `glue`."""
+        parts = [self.message, *(r.body.strip() for r in self.more)]
+        message = glue.join(part for part in parts if part)
+        return f"{self.type}: {message}" if message else self.type
+
+    @property
+    def places(self) -> str:
+        """The frames as text: "file function", one a line, the innermost last."""
+        return "\n".join(f"{f.file} {f.function}" for f in self.frames)
+
+
+@dataclass
+class _Open:
+    start: Record
+    indent: int
+    frames: list[Frame] = field(default_factory=list)
+    link: Link = ""
+    source_due: bool = False
+    rank: str | None = None
+    prefix: str = ""
+
+
+Chain: TypeAlias = list[Block]
+
+
+class Reader:
+    """Read tracebacks line by line; `chains` holds what was found, `taken` the lines that belong to one."""
+
+    def __init__(self) -> None:
+        self.chains: list[Chain] = []
+        self.taken: set[int] = set()
+        self._stack: list[_Open] = []
+        self._last: Block | None = None
+        self._message_open = False
+        self._link: Link = ""
+        self._linked: Chain | None = None
+
+    def feed(self, rec: Record) -> None:
+        """Take one record in."""
+        body = rec.body
+        start = _START.search(body)
+        if start:
+            self._begin(rec, body[: start.start()])
+        elif _FRAME.match(body):
+            self._frame(rec, body)
+        elif not rec.fresh and self._stack and self._inside(rec, body):
+            self.taken.add(rec.number)
+        elif _DURING.search(body) or _CAUSE.search(body):
+            self._link = "during" if _DURING.search(body) else "cause"
+            self._linked = self._chain_of(self._last)
+            self._message_open = False
+            self.taken.add(rec.number)
+        else:
+            self._outside(rec, body)
+
+    def _begin(self, rec: Record, before: str) -> None:
+        text = _BORDER.sub("", before)
+        self._stack.append(_Open(rec, _indent(before if not text.strip() else ""), rank=rec.rank, prefix=text.strip()))
+        self._stack[-1].link, self._link = self._link, ""
+        self._message_open = False
+        del self._stack[:-8]
+        self.taken.add(rec.number)
+
+    def _frame(self, rec: Record, body: str) -> None:
+        match = _FRAME.match(body)
+        assert match is not None  # noqa: S101  the caller matched it
+        if match["function"] is None and not self._stack:
+            return
+        if not self._stack:
+            self._begin(rec, "")
+        top = self._stack[-1]
+        top.frames.append(Frame(match["file"], int(match["line"]), (match["function"] or "").strip()))
+        top.source_due = True
+        self.taken.add(rec.number)
+
+    def _inside(self, rec: Record, body: str) -> bool:
+        """Say whether the line belongs to the open traceback (and close it on the exception's line)."""
+        top = self._stack[-1]
+        bare = _BORDER.sub("", body) if body.lstrip()[:1] in {"|", "+"} else body
+        if _CARETS.match(body) or re.match(r"\s*\[Previous line repeated", body):
+            return True
+        found = _exception(bare, strict=not top.frames)
+        source_due, top.source_due = top.source_due, False
+        if source_due and (_indent(bare) > top.indent or not found):
+            self._note_source(top, bare)
+            return bool(bare.strip())
+        if found and _indent(bare) <= top.indent:
+            self._close(rec, found)
+            return True
+        return bool(bare.strip()) and _indent(bare) > top.indent and bool(top.frames)
+
+    @staticmethod
+    def _note_source(top: _Open, bare: str) -> None:
+        if top.frames:
+            last = top.frames[-1]
+            top.frames[-1] = Frame(last.file, last.line, last.function, bare.strip())
+
+    def _close(self, rec: Record, found: tuple[str, str]) -> None:
+        top = self._stack.pop()
+        block = Block(top.start, rec, *found, tuple(top.frames), top.link, top.rank, prefix=top.prefix)
+        if top.link and self._linked is not None:
+            self._linked.append(block)
+        else:
+            self.chains.append([block])
+        self._last, self._message_open = block, True
+
+    def _outside(self, rec: Record, body: str) -> None:
+        found = _exception(_BORDER.sub("", body) if body.lstrip()[:1] == "|" else body.strip(), strict=True)
+        if found:
+            block = Block(rec, rec, *found, rank=rec.rank)
+            self.chains.append([block])
+            self._last, self._message_open = block, True
+            self.taken.add(rec.number)
+        elif self._last and self._message_open and _continues(rec) and len(self._last.more) < LONGEST_MESSAGE:
+            self._last.more.append(rec)
+        else:
+            self._message_open = False
+
+    def _chain_of(self, block: Block | None) -> Chain | None:
+        if block is None:
+            return self.chains[-1] if self.chains else None
+        return next((chain for chain in reversed(self.chains) if chain[-1] is block), None)
+
+
+def _exception(text: str, *, strict: bool) -> tuple[str, str] | None:
+    if strict and text[:1].isspace():
+        return None
+    bare = text.strip()
+    match = _NAMED.match(bare) or (None if strict else _ANY.match(bare))
+    if match is None or (strict and match["message"] is None and not _BARE.match(bare)):
+        return None
+    return match["type"], (match["message"] or "").strip()
+
+
+def _continues(rec: Record) -> bool:
+    return not rec.fresh and rec.level is None and bool(rec.body.strip()) and rec.body[:1] != "["
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def read(records: Iterable[Record]) -> Reader:
+    """Read all tracebacks of a log."""
+    reader = Reader()
+    for rec in records:
+        reader.feed(rec)
+    return reader
+
+
+def innermost(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame, None where there is none."""
+    return frames[-1] if frames else None

@@ -1,0 +1,66 @@
+"""Marks: lines that say where a start has got to."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from relight.logs.lines import Line
+from relight.logs.records import Record, record
+from relight.words.knowledge import MarkRole, PhasePattern
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A phase began, moved on, or ended; `facts` are what the line says, numbers as numbers."""
+
+    id: str
+    phase: str
+    role: MarkRole
+    line: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    rank: str | None = None
+    time: str | None = None
+
+
+class Marks:
+    """Recognise marks line by line; holds only compiled patterns, so one may serve several logs."""
+
+    def __init__(self, phases: Iterable[PhasePattern]) -> None:
+        self._patterns = [(p, re.compile(p.regex)) for p in phases if p.role != "frame"]
+
+    def feed(self, line: Line) -> tuple[Mark, ...]:
+        """Return the marks on one line; a bar that was redrawn counts with its last state."""
+        return self.read(record(line))
+
+    def read(self, rec: Record) -> tuple[Mark, ...]:
+        """Return the marks of a record already understood."""
+        bar = rec.line.text if rec.line.text.endswith(rec.body) else rec.body
+        return tuple(
+            Mark(pattern.id, pattern.phase, pattern.role, rec.number, facts_of(match), rec.rank, rec.time)
+            for pattern, regex in self._patterns
+            if (match := _last(regex, bar) if pattern.role == "progress" else regex.search(rec.body))
+        )
+
+
+def _last(regex: re.Pattern[str], text: str) -> re.Match[str] | None:
+    for part in reversed(text.split("\r")):
+        match = regex.search(part)
+        if match:
+            return match
+    return None
+
+
+def facts_of(match: re.Match[str]) -> dict[str, Any]:
+    """Return the named groups that took part, numbers as numbers."""
+    return {name: as_number(text.strip()) for name, text in match.groupdict().items() if text is not None}
+
+
+def as_number(text: str) -> int | float | str:
+    """Return an int or a float where the text is one, else the text."""
+    plain = text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text) else text
+    if re.fullmatch(r"-?\d{1,18}", plain):
+        return int(plain)
+    if re.fullmatch(r"-?\d+\.\d*|-?\.\d+|-?\d+(?:\.\d+)?[eE][+-]?\d{1,3}", plain):
+        return float(plain)
+    return text
