@@ -46,7 +46,8 @@ class Attempt:
     """One set of settings and what became of it. Only rungs dummy and real are launches.
 
     `choice` maps each lever to the position (from 1) of its variant, None for off;
-    `effective` is what the engine said it resolved, where it said so.
+    `effective` is what the engine said it resolved, where it said so; `gpu_memory` holds (seconds since `started`,
+    MiB in use on the fullest card).
     """
 
     n: int
@@ -114,12 +115,16 @@ class Option:
 
 @dataclass(frozen=True)
 class LeverState:
-    """A lever after the run: positions count from 1, None is off."""
+    """A lever after the run: positions count from 1, None is off.
+
+    `in_effect` says whether the engine resolved it as given, None where it did not say.
+    """
 
     name: str
     requested: int | None
     kept: int | None
     changed: tuple[str, ...] = ()
+    in_effect: bool | None = None
 
 
 @dataclass(frozen=True)
