@@ -1,0 +1,69 @@
+"""A TOML file with the lines its keys stand on, so that every error can name its place."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from relight.config.lines import KeyPath, key_lines
+from relight.words.errors import UsageError
+from relight.words.settings import WrittenFloat
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file. `path` is what errors call it; it need not exist."""
+
+    path: Path
+    text: str
+    values: Mapping[str, Any]
+
+    @cached_property
+    def lines(self) -> Mapping[KeyPath, int]:
+        """The line (from 1) of each key path."""
+        return key_lines(self.text)
+
+    def line(self, keys: KeyPath) -> int | None:
+        """Return the line of `keys`, or of the innermost table around it that has one."""
+        for end in range(len(keys), 0, -1):
+            if keys[:end] in self.lines:
+                return self.lines[keys[:end]]
+        return None
+
+    def error(self, keys: KeyPath, text: str, *, next: str = "") -> UsageError:  # noqa: A002  the contract's own word
+        """Return an error at `keys`: file, line and what is wrong there."""
+        line = self.line(keys)
+        return UsageError(text, place=f"{self.path}:{line}" if line else str(self.path), next=next)
+
+
+def read_document(path: Path) -> Document:
+    """Read and parse the TOML file `path`. UsageError names a file that is missing or is not TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError("no such file", place=str(path), next="check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+    return parse_document(text, path)
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """Parse `text` as the content of `path`. Floats keep the way they are written."""
+    try:
+        return Document(path, text, tomllib.loads(text, parse_float=WrittenFloat))
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        place = f"{path}:{found.group(1)}" if found else str(path)
+        text = re.sub(r" \(at .*\)$", "", str(error))
+        raise UsageError(f"not TOML: {text}", place=place, next="see https://toml.io for the syntax") from error
+
+
+def shown(keys: KeyPath) -> str:
+    """Return a key path as people write it: ("lever", 0, "keep") -> "lever[1].keep"; elements count from 1."""
+    text = ""
+    for key in keys:
+        text += f"[{key + 1}]" if isinstance(key, int) else f".{key}" if text else key
+    return text

@@ -1,0 +1,41 @@
+"""Everything that is known about an engine, loaded once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from relight.config import shipped
+from relight.config.facts import flag_facts, load_renames
+from relight.config.flag_tables import load_env, load_versions
+from relight.config.phases import load_phases
+from relight.config.signatures import load_signatures
+from relight.words.errors import UsageError
+from relight.words.knowledge import Knowledge
+from relight.words.signature import Signature
+
+
+def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Knowledge:
+    """Load what ships with relight, and signatures from the folders `extra`, for `engine`.
+
+    UsageError names the file and line of whatever is wrong, and the two files that use one id.
+    """
+    folder = shipped.engine(engine)
+    versions = load_versions(folder)
+    return Knowledge(
+        signatures=_signatures((folder / "signatures", *extra)),
+        phases=load_phases(folder / "phases.toml"),
+        renames=load_renames(folder, versions),
+        facts=flag_facts(engine),
+        versions=versions,
+        env=load_env(folder),
+    )
+
+
+def _signatures(folders: Sequence[Path]) -> tuple[Signature, ...]:
+    found: dict[str, Signature] = {}
+    for folder in folders:
+        for signature in load_signatures(folder):
+            other = found.setdefault(signature.id, signature)
+            if other is not signature:
+                text = f"the id '{signature.id}' is taken by {other.path}"
+                raise UsageError(text, place=signature.path, next="rename the file")
+    return tuple(found.values())
