@@ -1,0 +1,134 @@
+"""What an answer says: the expected thing, language at all, the same language to the end."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from relight.attempts.judge.answers import Question, Reply
+from relight.attempts.judge.book import CHARACTER_SCRIPTS, Book
+from relight.attempts.judge.form import Sign
+from relight.attempts.judge.scripts import Run, family, runs, switches
+
+Rightness: TypeAlias = Literal["right", "wrong", "cut", "unasked"]
+Common: TypeAlias = Mapping[str, frozenset[str]]
+WORD = re.compile(r"[^\W\d_]+(?:['\u2019\u093c-\u094d\u0301-\u0345][^\W\d_]*)*", re.UNICODE)
+CODE = re.compile(r"[{}()\[\]=;<>\\/\"`$&@|+*^%]")
+SEPARATOR = re.compile(r"[,、،;:\n\t•|\d]")
+# Below this share of its commonest pieces a text of that script is no language; sound text has four times as many.
+LEAST = {"han": 0.22, "hangul": 0.12, "kana": 0.3, "thai": 0.3, "latin": 0.045}
+LEAST_ELSEWHERE = 0.04
+ENOUGH_WORDS = 22
+ENOUGH_CHARACTERS = 30
+
+
+def rightness(question: Question, reply: Reply, book: Book) -> Rightness:
+    """Say whether the answer holds what was expected; `cut` when it ended before a model that thinks aloud said it."""
+    if not question.expect:
+        return "unasked"
+    if re.search(question.expect, reply.text):
+        return "right"
+    if reply.finish != "stop" and (question.role == "chat" or book.thinking.search(reply.text)):
+        return "cut"
+    return "wrong"
+
+
+def language(reply: Reply, book: Book) -> tuple[Sign, ...]:
+    """Return the signs that the text is not language: scripts mixed, fragments, good words that decay."""
+    text = reply.text
+    return (*_mixed(text), *_fragments(text, book.common), *_decay(text, book.common))
+
+
+def _mixed(text: str) -> Iterator[Sign]:
+    found = runs(text)
+    pairs = list(switches(found))
+    # Latin beside East Asian is how names are written there; every other join inside a word is none.
+    joined = [p for p in pairs if not p[1].before and {family(r.script) for r in p} != {"latin", "east asian"}]
+    families = {name for name, size in _letters(found).items() if size >= 2}
+    rate = len(pairs) / max(1, len(found))
+    if len(joined) >= 3 or (len(families) >= 4 and rate >= 0.25 and len(pairs) >= 4):
+        yield Sign("numerics.garbage", 1, f"language salad: {', '.join(sorted(families))} in one text")
+    elif len(joined) == 2 or (len(families) >= 3 and rate >= 0.3 and len(pairs) >= 4):
+        yield Sign("numerics.garbage", 0.6, f"scripts mixed: {', '.join(sorted(families))}")
+
+
+def _letters(found: Sequence[Run]) -> Counter[str]:
+    sizes: Counter[str] = Counter()
+    for run in found:
+        sizes[family(run.script)] += len(run.text)
+    return sizes
+
+
+def _fragments(text: str, common: Common) -> Iterator[Sign]:
+    share = share_of_common(text, common)
+    if share is not None and share[0] < LEAST.get(share[1], LEAST_ELSEWHERE):
+        yield Sign("numerics.garbage", 0.6, f"{share[0]:.0%} of the {share[1]} text are common words")
+
+
+def _decay(text: str, common: Common) -> Iterator[Sign]:
+    words = WORD.findall(text)
+    if len(words) < 2 * ENOUGH_WORDS:
+        return
+    cut = _start_of_last(text, ENOUGH_WORDS)
+    head, tail = share_of_common(text[:cut], common), share_of_common(text[cut:], common)
+    if head and tail and head[0] > 0.2 and tail[0] == 0:
+        yield Sign("numerics.garbage", 1, f"the answer begins as language and decays into {text[cut:][:40]!r}")
+
+
+def _start_of_last(text: str, count: int) -> int:
+    return list(WORD.finditer(text))[-count].start()
+
+
+def share_of_common(text: str, common: Common) -> tuple[float, str] | None:
+    """Return the share of the commonest pieces and the script, None where the text is too short, a list or code."""
+    sizes: Counter[str] = Counter()
+    for run in runs(text):
+        sizes[run.script] += len(run.text)
+    if not sizes:
+        return None
+    script = sizes.most_common(1)[0][0]
+    if sizes["kana"] > 0.1 * sizes["han"]:
+        script = "kana" if sizes["kana"] + sizes["han"] > sizes["latin"] else script
+    if script not in common or is_code(text):
+        return None
+    return _by_character(text, script, common) if script in CHARACTER_SCRIPTS else _by_word(text, script, common)
+
+
+def _by_character(text: str, script: str, common: Common) -> tuple[float, str] | None:
+    pieces = common["han"] | common["kana"] if script == "kana" else common[script]
+    letters = [c for c in text if c.isalpha()]
+    if len(letters) < ENOUGH_CHARACTERS or is_list(text, len(letters) / 3):
+        return None
+    return sum(c in pieces for c in letters) / len(letters), script
+
+
+def _by_word(text: str, script: str, common: Common) -> tuple[float, str] | None:
+    words = [w.lower() for w in WORD.findall(text)]
+    if len(words) < ENOUGH_WORDS or is_list(text, len(words)):
+        return None
+    return sum(_is_common(w, common[script]) for w in words) / len(words), script
+
+
+def _is_common(word: str, common: frozenset[str]) -> bool:
+    # Article and preposition are joined to the word: l'eau, aujourd'hui, الكتاب, والبيت.
+    return word in common or word.partition("'")[0] in common or word.startswith(("ال", "وال", "بال"))
+
+
+def is_list(text: str, words: float) -> bool:
+    """Say whether the text is a list of things rather than sentences."""
+    return len(SEPARATOR.findall(text)) >= 0.28 * words
+
+
+def is_code(text: str) -> bool:
+    """Say whether the text is code, JSON or a formula: many symbols, and brackets that close what was opened."""
+    symbols = len(CODE.findall(text))
+    return symbols > 0.03 * len(text) and _balanced(text)
+
+
+def _balanced(text: str) -> bool:
+    depth = stray = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            stray, depth = stray + 1, 0
+    return stray <= 1

@@ -1,0 +1,148 @@
+"""The form of one answer, whatever it says: numbers, repetition, control characters, length."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relight.attempts.judge.answers import Question, Reply
+
+# Fillers that sound models print in rows: blanks to fill in, rules, tables, zeros of a matrix.
+FILLER = frozenset(" \t\n_-=.*|#:0,~\u2026\u2014\u00b7\u3002\uff0c\u3001`")
+# `\1` is the unit that comes again and again; lazy, so that the shortest unit is found.
+REPEATED = re.compile(r"(.{1,60}?)\1{5,}", re.DOTALL)
+SENTENCE_END = frozenset(".?!;\n\u3002\uff01\uff1f\uff1b\u0964\u061f")
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Something wrong with an answer. `weight` 1: enough by itself; less: needs company."""
+
+    kind: str
+    weight: float
+    text: str
+
+
+def form(question: Question, reply: Reply) -> tuple[Sign, ...]:
+    """Return what is wrong with the form of one answer to `question`."""
+    checks = (_numbers(question, reply), _tokens(reply), _characters(reply.text), _length(question, reply))
+    return tuple(sign for signs in (*checks, _repetition(reply)) for sign in signs)
+
+
+def numbers(question: Question, reply: Reply) -> tuple[Sign, ...]:
+    """Return what is wrong with the numbers alone: all that may be said where the text is not judged."""
+    finite = () if reply.finite else (Sign("numerics.nan", 1, "a log probability is not a finite number"),)
+    short = reply.completion_tokens is not None and 0 < reply.completion_tokens < question.tokens
+    cut = short and reply.finish == "length"
+    none = reply.completion_tokens == 0 and reply.finish != "stop"
+    wrong = (Sign("numerics.garbage", 1, _count(question, reply)),) if cut or none else ()
+    return (*finite, *wrong)
+
+
+def _count(question: Question, reply: Reply) -> str:
+    return f"{reply.completion_tokens} tokens came where {question.tokens} were asked for"
+
+
+def _numbers(question: Question, reply: Reply) -> Iterator[Sign]:
+    if not reply.finite:
+        yield Sign("numerics.nan", 1, "a log probability is not a finite number")
+    missing = sum(p is None for p in reply.logprobs)
+    # Some servers write NaN as null; others send null where they have nothing to say.
+    if missing and missing < len(reply.logprobs):
+        yield Sign("numerics.nan", 0.5, "a log probability is missing")
+    known = [p for p in reply.logprobs if p is not None]
+    if reply.finite and question.greedy and len(known) >= 12:
+        yield from _certainty(sum(known) / len(known))
+
+
+def _certainty(mean: float) -> Iterator[Sign]:
+    # The likeliest token of a sound model has a log probability above -2 on average, whatever the text.
+    if mean < -4.5:
+        yield Sign("numerics.garbage", 1, f"even the likeliest tokens are unlikely (mean log probability {mean:.1f})")
+    elif mean < -3.5:
+        yield Sign("numerics.garbage", 0.5, f"the likeliest tokens are unlikely (mean log probability {mean:.1f})")
+
+
+def _tokens(reply: Reply) -> Iterator[Sign]:
+    ids = reply.ids
+    if len(ids) >= 8 and ids.count(0) >= 0.9 * len(ids):
+        yield Sign("numerics.nan", 1, "token 0 over and over, which is what an argmax over NaN gives")
+        return
+    run = _tail_run(ids)
+    if run >= 12 and run >= len(ids) / 3:
+        weight = 0.4 if set(reply.text[-run:]) <= FILLER else 1.0
+        yield Sign("numerics.garbage", weight, f"token {ids[-1]} came {run} times in a row")
+
+
+def _tail_run(ids: Sequence[int]) -> int:
+    run = 0
+    for token in reversed(ids):
+        if token != ids[-1]:
+            break
+        run += 1
+    return run
+
+
+def _characters(text: str) -> Iterator[Sign]:
+    # A cut in the middle of a character leaves replacement characters at the end: no fault.
+    body = text.rstrip("\ufffd")
+    lost = body.count("\ufffd")
+    control = sum(_is_control(c) for c in body)
+    if control >= 2 or (control and control / len(body) > 0.05):
+        yield Sign("numerics.garbage", 1, f"{control} control characters in the text")
+    elif control:
+        yield Sign("numerics.garbage", 0.5, "a control character in the text")
+    if lost >= 3 and lost / len(body) > 0.04:
+        yield Sign("numerics.garbage", 1, f"{lost} broken characters in the text")
+    elif not body and len(text) > 4:
+        yield Sign("numerics.garbage", 1, "nothing but broken characters")
+
+
+def _is_control(char: str) -> bool:
+    return char not in "\t\n\r\f\v\x85" and unicodedata.category(char) in {"Cc", "Co", "Cn"}
+
+
+def _length(question: Question, reply: Reply) -> Iterator[Sign]:
+    if reply.finish == "length" and not reply.text.strip():
+        # Blank lines only are odd; no character at all for many tokens is broken.
+        weight = 1.0 if not reply.text else 0.5
+        yield Sign("numerics.garbage", weight, f"no text, although {question.tokens} tokens were made")
+    count = reply.completion_tokens
+    if reply.finish == "length" and count is not None and count < question.tokens and question.role != "long":
+        yield Sign("numerics.garbage", 1, f"ended for length after {_count(question, reply)}")
+    if reply.finish == "abort":
+        yield Sign("engine.request", 0.5, f"the server aborted the request: {reply.reason or 'no reason given'}")
+
+
+def _repetition(reply: Reply) -> Iterator[Sign]:
+    text = reply.text.strip()
+    for match in REPEATED.finditer(text):
+        unit, run = match.group(1), len(match.group(0))
+        at_end = match.end() >= len(text) - len(unit)
+        weight = _unit_weight(unit)
+        if weight and run >= _enough(text, unit, at_end=at_end):
+            yield Sign("numerics.garbage", weight, _repeated(unit, run, text))
+            return
+
+
+def _enough(text: str, unit: str, *, at_end: bool) -> float:
+    # At the end of an answer a loop goes on for ever; inside, or when short, it may be style.
+    share = 0.25 if at_end else 0.6
+    return max(16, 6 * len(unit), share * len(text))
+
+
+def _unit_weight(unit: str) -> float:
+    if set(unit) <= FILLER:
+        return 0.4
+    words = unit.split()
+    spaced = " " in unit.strip() or len(words) > 1
+    if any(c in SENTENCE_END for c in unit) and (len(words) > 3 or (not spaced and len(unit) > 8)):
+        return 0.0  # small models that only continue text do say a sentence again and again
+    if len(words) <= 3 and (spaced or len(unit) <= 16):
+        return 1.0
+    return 0.6
+
+
+def _repeated(unit: str, run: int, text: str) -> str:
+    whole = "the answer is" if run >= 0.9 * len(text) else "the answer decays into"
+    return f"{whole} {unit.strip()[:20]!r} {run // len(unit)} times"
