@@ -1,0 +1,178 @@
+"""One attempt in detail: what changed, why it failed, the evidence, and what was made of it."""
+
+from collections.abc import Sequence
+
+from relight.reports.blocks import Block, Bullets, Choice, Choices, Edits, Pairs, Para, Prose, Section, Sums, Tone
+from relight.reports.edits import brief, edits_of
+from relight.reports.excerpts import evidence, other_values, source
+from relight.reports.now import launch_command
+from relight.reports.prose import (
+    count,
+    ended_by,
+    listed,
+    origin,
+    outcome,
+    path,
+    phase,
+    prose,
+    sentence,
+    sure,
+    tone,
+    value,
+)
+from relight.reports.steps import Step, became
+from relight.reports.times import between, span
+from relight.words.attempt import Attempt, Record
+from relight.words.diagnosis import Cause, Constraint, Diagnosis
+from relight.words.settings import Repair
+
+_SURE = 0.999
+
+
+def attempt_section(step: Step, record: Record) -> Section:
+    """Return the section of one attempt."""
+    attempt = step.attempt
+    took = span(between(attempt.started, attempt.ended)) if attempt.launched else ""
+    title = f"Attempt {attempt.n}: {outcome(attempt)}" + (f" after {took}" if took else "")
+    later = [a for a in record.attempts if a.n > attempt.n]
+    blocks = (*_changed(step), *_failure(attempt), *_judged(attempt), *_repairs(attempt, later), *_facts(attempt))
+    commands = (launch_command(record, attempt),) if attempt.argv else ()
+    inner = Section(f"command-{attempt.n}", "Its command", commands, folded=True)
+    return Section(
+        f"attempt-{attempt.n}",
+        title,
+        blocks,
+        (inner,) if inner else (),
+        folded=True,
+        tone=tone(attempt),
+        tag=attempt.rung,
+    )
+
+
+def _changed(step: Step) -> list[Block]:
+    if step.before is None:
+        return [Para(("The settings as asked for.",))]
+    if not step.edits:
+        return [Para((f"The same settings as attempt {step.before.n}.", *_because(step.reasons)))]
+    blocks: list[Block] = [Edits("changed", step.edits, _because(step.reasons))]
+    if step.from_asked and set(step.from_asked) != set(step.edits):
+        blocks.append(Edits("in all", step.from_asked, ("against what was asked for",)))
+    return blocks
+
+
+def _because(reasons: Sequence[Repair]) -> Prose:
+    said: list[str | object] = []
+    for reason in reasons:
+        text = sentence(reason.why) or sentence(f"Proposed by {origin(reason.origin)}")
+        costs = sentence(f"gives up: {reason.gives_up}") if reason.gives_up else ()
+        alters = (" This can alter answers.",) if reason.alters_answers else ()
+        said += [*([" "] if said else []), *text, *([" "] if costs else []), *costs, *alters]
+    return tuple(said)  # type: ignore[arg-type]
+
+
+def _failure(attempt: Attempt) -> list[Block]:
+    diagnosis = attempt.diagnosis
+    cause = diagnosis.cause if diagnosis else None
+    if diagnosis is None or cause is None:
+        return []
+    blocks: list[Block] = [Para(_cause(cause), "cause", _tone(attempt))]
+    shows = evidence(diagnosis, note=_note(diagnosis))
+    blocks += [shows] if shows else []
+    blocks += _frame(diagnosis)
+    blocks += _source(diagnosis.constraint) if diagnosis.constraint else []
+    return blocks + ([Sums("memory", diagnosis.memory)] if diagnosis.memory else [])
+
+
+def _tone(attempt: Attempt) -> Tone:
+    return tone(attempt) if attempt.outcome != "healthy" else "plain"
+
+
+def _cause(cause: Cause) -> Prose:
+    doubt = "" if cause.confidence >= _SURE else f", {sure(cause.confidence)} sure"
+    where = f" in phase {phase(cause.phase)}" if cause.phase else ""
+    rank = f", first on rank {cause.rank}" if cause.rank else ""
+    said = sentence(cause.summary or cause.text) or ("Nothing in the log names a cause.",)
+    return (*said, f" ({cause.kind}{where}{rank}{doubt})")
+
+
+def _note(diagnosis: Diagnosis) -> str:
+    lines = len(diagnosis.cascade)
+    return (
+        f"the cause; {count(lines, 'later line is', 'later lines are')} only its consequence" if lines else "the cause"
+    )
+
+
+def _frame(diagnosis: Diagnosis) -> list[Block]:
+    frames = diagnosis.traceback.frames if diagnosis.traceback else ()
+    if not frames:
+        return []
+    last = frames[-1]
+    return [Para(prose(f"`{path(last.file)}:{last.line}` in `{last.function}`"), "raised at")]
+
+
+def _source(read: Constraint) -> list[Block]:
+    blocks: list[Block] = []
+    shows = source(read)
+    if shows:
+        blocks.append(shows)
+    if read.condition:
+        blocks.append(Para((*prose(f"`{read.condition}`"), *_guards(read)), "wanted"))
+    left = other_values(read)
+    if left:
+        blocks.append(Para(prose(", ".join(f"`{name}` is {value(v)}" for name, v in left.items())), "values"))
+    if read.opaque:
+        blocks.append(Para(prose(listed([f"`{part}`" for part in read.opaque])), "not read"))
+    return blocks
+
+
+def _guards(read: Constraint) -> Prose:
+    return prose(" because " + listed([f"`{guard}`" for guard in read.guards])) if read.guards else ()
+
+
+def _judged(attempt: Attempt) -> list[Block]:
+    return (
+        [Bullets(tuple(sentence(note) for note in attempt.judged), "Judged by its answers")] if attempt.judged else []
+    )
+
+
+def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
+    repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
+    cheapest = min((r.cost for r in repairs), default=0.0)
+    choices = tuple(_choice(repair, attempt, later, cheapest) for repair in repairs)
+    return [Choices("repairs", choices)] if choices else []
+
+
+def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
+    taken = became(repair, attempt.settings, later)
+    said = _became(taken) if taken else "passed over: it costs more" if repair.cost > cheapest else "passed over"
+    lines = brief(edits_of(repair, attempt.settings))
+    return Choice(lines, said, tone(taken) if taken else "plain", _reason(repair), _costs(repair))
+
+
+def _became(taken: Attempt) -> str:
+    if taken.outcome == "rejected":
+        return f"refused by {taken.rung} (attempt {taken.n})"
+    return f"taken: attempt {taken.n}, {outcome(taken)}"
+
+
+def _reason(repair: Repair) -> Prose:
+    proof = "; the host's own validation passed it" if repair.confirmed else ""
+    source = f"From {origin(repair.origin)}{proof}."
+    return (*sentence(repair.why), f" {source}") if repair.why.strip() else (source,)
+
+
+def _costs(repair: Repair) -> Prose:
+    said = sentence(f"gives up: {repair.gives_up}") if repair.gives_up else ()
+    alters = ("Can alter answers.",) if repair.alters_answers else ()
+    return (*said, *([" "] if said and alters else []), *alters)
+
+
+def _facts(attempt: Attempt) -> list[Block]:
+    logs = attempt.logs or ((attempt.log,) if attempt.log else ())
+    rows = (
+        ("process", ended_by(attempt.exit)),
+        ("answers", "can differ from those of the settings asked for" if attempt.alters_answers else ""),
+        ("log" if len(logs) == 1 else "logs", ", ".join(logs)),
+    )
+    kept = tuple((name, (held,)) for name, held in rows if held)
+    return [Pairs(kept)] if kept else []

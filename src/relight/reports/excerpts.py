@@ -1,0 +1,115 @@
+"""Excerpts of logs and sources, with what matters marked."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from relight.reports.blocks import Excerpt, Row
+from relight.reports.prose import path, value
+from relight.words.diagnosis import Constraint, Diagnosis, LogLine
+
+_AROUND = 12
+
+
+def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str = "") -> Excerpt | None:
+    """Return the lines of the log that show the cause, the cause marked with `note`; None if there is none."""
+    cause = diagnosis.cause
+    lines = {e.line: e.text for e in (*around, *diagnosis.evidence)}
+    if cause and cause.line is not None:
+        lines.setdefault(cause.line, cause.text)
+    elif cause and cause.text and not lines:
+        return Excerpt("evidence", diagnosis.log, (Row(None, cause.text),))
+    if not lines:
+        return None
+    line = cause.line if cause else None
+    chosen = _nearest(lines, line)
+    rows = [Row(n, lines[n], _whole(lines[n], note) if n == line else ()) for n in chosen]
+    return Excerpt("evidence", _place(diagnosis.log, line or chosen[0]), _with_gaps(rows))
+
+
+def _nearest(lines: Mapping[int, str], line: int | None) -> list[int]:
+    """Keep an excerpt readable: the lines nearest to the cause, in order."""
+    middle = line if line is not None else max(lines)
+    return sorted(sorted(lines, key=lambda n: abs(n - middle))[:_AROUND])
+
+
+def _place(log: str, line: int | None) -> str:
+    return f"{log}:{line}" if line is not None else log
+
+
+def _whole(text: str, note: str) -> tuple[tuple[int, int, str], ...]:
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    return ((start, end, note),) if end > start else ()
+
+
+def _with_gaps(rows: Sequence[Row]) -> tuple[Row, ...]:
+    out: list[Row] = []
+    for row in rows:
+        if out and out[-1].number is not None and row.number is not None and row.number > out[-1].number + 1:
+            out.append(Row(None, ""))
+        out.append(row)
+    return tuple(out)
+
+
+def source(constraint: Constraint) -> Excerpt | None:
+    """Return the source of a constraint with the operand that was false marked, and the values it had."""
+    lines = [(number, text.rstrip()) for number, text in constraint.excerpt]
+    if not lines:
+        return None
+    spans = _operand(lines, constraint.operand) or _line(lines, constraint.line)
+    said = _said(constraint)
+    last = max(spans, default=-1)
+    rows = []
+    for i, (number, text) in enumerate(_dedented(lines)):
+        shift = len(lines[i][1]) - len(text)
+        marks = ((spans[i][0] - shift, spans[i][1] - shift, said if i == last else ""),) if i in spans else ()
+        rows.append(Row(number, text, marks))
+    return Excerpt("source", f"{path(constraint.file)}:{constraint.line}", _with_gaps(rows))
+
+
+def _dedented(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    indents = [len(text) - len(text.lstrip()) for _, text in lines if text.strip()]
+    shift = max(0, min(indents, default=0))
+    return [(number, text[shift:]) for number, text in lines]
+
+
+def _operand(lines: Sequence[tuple[int, str]], operand: str) -> dict[int, tuple[int, int]]:
+    """Find `operand` whatever its line breaks are; return row -> [start, end) columns."""
+    cells = [(i, col, char) for i, (_, text) in enumerate(lines) for col, char in enumerate(text) if not char.isspace()]
+    wanted = "".join(operand.split())
+    at = "".join(char for _, _, char in cells).find(wanted) if wanted else -1
+    spans: dict[int, tuple[int, int]] = {}
+    for i, col, _ in cells[at : at + len(wanted)] if at >= 0 else ():
+        spans[i] = (spans.get(i, (col, 0))[0], col + 1)
+    return spans
+
+
+def _line(lines: Sequence[tuple[int, str]], line: int) -> dict[int, tuple[int, int]]:
+    return {
+        i: (len(text) - len(text.lstrip()), len(text))
+        for i, (number, text) in enumerate(lines)
+        if number == line and text.strip()
+    }
+
+
+def _said(constraint: Constraint) -> str:
+    """Say what the marked operand held: "false: a is 1"."""
+    named = _named(constraint.operand, constraint.values)
+    held = ", ".join(f"{field(name)} is {value(v)}" for name, v in named.items())
+    return f"false: {held}" if held else "this did not hold"
+
+
+def _named(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: v for name, v in values.items() if re.search(rf"\b{re.escape(field(name))}\b", text)}
+
+
+def other_values(constraint: Constraint) -> dict[str, Any]:
+    """Return the values that the marked operand does not mention."""
+    told = _named(constraint.operand, constraint.values)
+    return {name: v for name, v in constraint.values.items() if name not in told}
+
+
+def field(name: str) -> str:
+    """Return the name of a value as the source spells it."""
+    return name.rsplit(".", 1)[-1].replace("-", "_")

@@ -1,0 +1,133 @@
+"""What to do now: the command that works, or the one thing that helps."""
+
+from relight.reports.blocks import Block, Bullets, Command, Edits, Para, Prose, Section
+from relight.reports.edits import command, edits_of
+from relight.reports.prose import prose, sentence
+from relight.reports.verdict import furthest, last_launch
+from relight.words.attempt import Attempt, Record
+from relight.words.settings import Repair
+
+
+def now_section(record: Record) -> Section:
+    """Return the section that says what to do; every state has one."""
+    tellers = {
+        "healthy": _healthy,
+        "failed": _failed,
+        "exhausted": _exhausted,
+        "budget": _budget,
+        "busy": _busy,
+        "running": _running,
+        "replaced": _replaced,
+    }
+    return Section("now", "What to do now", tuple(tellers.get(record.state, _resume)(record)))
+
+
+def launch_command(record: Record, attempt: Attempt, label: str = "") -> Command:
+    """Return the command of an attempt, ready to paste."""
+    return _labelled(command(attempt.argv, attempt.settings.env, python=_python(record), module=_module(record)), label)
+
+
+def _labelled(made: Command, label: str) -> Command:
+    return Command(made.lines, label)
+
+
+def _python(record: Record) -> str:
+    return str(record.environment.get("python") or "python")
+
+
+def _module(record: Record) -> str:
+    return f"{record.engine.name}.launch_server"
+
+
+def _healthy(record: Record) -> list[Block]:
+    blocks: list[Block] = [Para(("The server runs on, without relight. This is the command it runs with:",))]
+    if record.final:
+        blocks.append(command(record.final.argv, record.final.env, python=_python(record), module=_module(record)))
+    altered = [c.gives_up or c.why for a in record.attempts[-1:] for c in a.changes if c.alters_answers]
+    if altered:
+        blocks.append(
+            Para((*sentence("; ".join(t for t in altered if t) or "a change"), " Check the answers."), tone="warn")
+        )
+    stop = f"Stop it with `relight stop {record.run}`; put the changes into the playbook to start there next time."
+    return [*blocks, Para(prose(stop))]
+
+
+def _failed(record: Record) -> list[Block]:
+    attempt = last_launch(record)
+    retry = f"`relight retry {record.playbook} --host {record.host}` goes on by itself until it is healthy."
+    step = _next_step(attempt) if attempt else []
+    return [*_said(record), *step, Para(prose(retry))]
+
+
+def _next_step(attempt: Attempt) -> list[Block]:
+    repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
+    return [_edits(repairs[0], attempt, "next")] if repairs else []
+
+
+def _edits(repair: Repair, attempt: Attempt, label: str) -> Edits:
+    return Edits(label, edits_of(repair, attempt.settings), sentence(repair.why))
+
+
+def _exhausted(record: Record) -> list[Block]:
+    ways = [
+        f"Allow what is protected: {o.change} ({o.why})" if o.why else f"Allow what is protected: {o.change}"
+        for o in record.options
+        if o.status == "protected"
+    ]
+    blocks: list[Block] = _said(record)
+    if ways:
+        blocks.append(Bullets(tuple(sentence(way) for way in ways), "What relight may not do and you can"))
+    if not blocks:
+        blocks.append(
+            Para(
+                prose(
+                    "Nothing within the playbook is left: add a variant to a lever, "
+                    "or use another model, host or engine version."
+                )
+            )
+        )
+    attempt = furthest(record)
+    if attempt and attempt.argv:
+        blocks.append(launch_command(record, attempt, f"The launch that got furthest (attempt {attempt.n}):"))
+    return blocks
+
+
+def _budget(record: Record) -> list[Block]:
+    left = sum(o.status == "untried" for o in record.options)
+    said = f"{left} options are left" if left > 1 else "Options are left"
+    text = f"{said}; this goes on where the run stopped:"
+    return [*_said(record), Para(prose(text)), Command((f"relight retry --resume {record.run} --max-attempts N",))]
+
+
+def _busy(record: Record) -> list[Block]:
+    again = f"relight retry {record.playbook} --host {record.host}"
+    ways: tuple[Prose, ...] = (
+        prose(f"`{again} --wait` waits until they are free."),
+        prose(f"`{again} --replace` stops what holds them first."),
+    )
+    return [*_said(record), Bullets(ways)]
+
+
+def _running(record: Record) -> list[Block]:
+    return [
+        *_said(record),
+        Para(prose(f"`relight logs -f {record.run}` follows it; `relight stop {record.run}` ends it.")),
+    ]
+
+
+def _replaced(record: Record) -> list[Block]:
+    return [*_said(record), Para(("A later run took its place; nothing is left to do here.",))]
+
+
+def _resume(record: Record) -> list[Block]:
+    """Tell of a run that stopped in the middle, or that waits for a person."""
+    said = _said(record)
+    if record.state == "person":
+        text = "When that is done, this goes on:"
+    else:
+        text = "The host was left as it is; this goes on where the run stopped:"
+    return [*said, Para((text,)), Command((f"relight retry --resume {record.run}",))]
+
+
+def _said(record: Record) -> list[Block]:
+    return [Para(sentence(record.next), tone="warn")] if record.next.strip() else []

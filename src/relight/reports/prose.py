@@ -1,0 +1,117 @@
+"""Small pieces of text that several sections share."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from relight.reports.blocks import Code, Prose, Tone
+from relight.words.attempt import Attempt, Exit
+from relight.words.diagnosis import Diagnosis
+
+OUTCOME_WORDS = {
+    "healthy": "healthy",
+    "crashed": "crashed",
+    "hung": "hung",
+    "sick": "wrong answers",
+    "rejected": "refused",
+    "aborted": "stopped",
+}
+_TONES: dict[str, Tone] = {"healthy": "good", "rejected": "warn", "aborted": "warn", "running": "plain"}
+_ORIGINS = {
+    "message": "the failure's own message",
+    "source": "the engine's source",
+    "memory": "the memory sums",
+    "signature": "the signature",
+    "lever": "a lever's next variant",
+    "isolation": "isolation",
+    "operator": "the operator",
+}
+
+
+def prose(text: str) -> Prose:
+    """Return text as prose: what stands between two backticks is code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return tuple(Code(part) if i % 2 else part for i, part in enumerate(parts) if part)
+
+
+def sentence(text: str) -> Prose:
+    """Return text as prose that begins with a capital and ends with a full stop; empty stays empty."""
+    text = text.strip()
+    if not text:
+        return ()
+    end = "" if text[-1] in ".!?:" else "."
+    first = text[0].upper() if text[1:2].islower() or text[1:2] == " " else text[0]
+    return prose(first + text[1:] + end)
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return "1 launch", "3 launches"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def listed(items: list[str], last: str = "and") -> str:
+    """Return "a, b and c"."""
+    return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def outcome(attempt: Attempt) -> str:
+    """Return how an attempt ended, in a word or two."""
+    if attempt.outcome == "rejected":
+        return f"refused by {attempt.rung}"
+    return OUTCOME_WORDS.get(attempt.outcome or "", "running")
+
+
+def tone(attempt: Attempt) -> Tone:
+    """Return the tone of how an attempt ended."""
+    return _TONES.get(attempt.outcome or "running", "bad")
+
+
+def origin(name: str) -> str:
+    """Return where a repair came from, in words."""
+    return _ORIGINS.get(name, name)
+
+
+def value(held: Any) -> str:
+    """Return a value as it is said in prose."""
+    if held is None:
+        return "not given"
+    if isinstance(held, bool):
+        return "true" if held else "false"
+    if isinstance(held, Mapping):
+        return ", ".join(f"{k} {value(v)}" for k, v in held.items()) or "empty"
+    if isinstance(held, list | tuple):
+        return ", ".join(value(v) for v in held) or "empty"
+    return str(held) or "empty"
+
+
+def phase(name: str | None) -> str:
+    """Return a phase's name as people read it."""
+    return (name or "").replace("_", " ")
+
+
+def ended_by(how: Exit | None) -> str:
+    """Return how a process ended: "exit status 1", "signal 9"; empty where it is not known."""
+    if how is None:
+        return ""
+    if how.signal is not None:
+        return f"signal {how.signal}"
+    return f"exit status {how.code}" if how.code is not None else ""
+
+
+def why_failed(diagnosis: Diagnosis | None) -> str:
+    """Return the cause in one sentence; empty where no cause is known."""
+    cause = diagnosis.cause if diagnosis else None
+    return (cause.summary or cause.text or cause.kind) if cause else ""
+
+
+def sure(confidence: float) -> str:
+    """Return a confidence as a share."""
+    return f"{round(confidence * 100)} %"
+
+
+def path(file: str) -> str:
+    """Return a source file from its package on: what stands after site-packages or src."""
+    for root in ("site-packages/", "dist-packages/"):
+        if root in file:
+            return file.rsplit(root, 1)[1]
+    return file

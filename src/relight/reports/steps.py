@@ -1,0 +1,64 @@
+"""The attempts of a run as steps: each beside the one before and the one that followed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relight.reports.blocks import Edit
+from relight.reports.edits import brief, diff, edits_of
+from relight.words.attempt import Attempt, Record
+from relight.words.settings import Change, Repair, Settings
+
+
+@dataclass(frozen=True)
+class Step:
+    """One attempt, what it changed against the launch before it and against what was asked, and why."""
+
+    attempt: Attempt
+    before: Attempt | None
+    edits: tuple[Edit, ...] = ()
+    from_asked: tuple[Edit, ...] = ()
+    reasons: tuple[Repair, ...] = ()
+
+    @property
+    def in_words(self) -> str:
+        """Return the change in its shortest form, one line each, as code."""
+        return "\n".join(f"`{line}`" for line in brief(self.edits))
+
+
+def steps(record: Record) -> tuple[Step, ...]:
+    """Return the steps of a run. A refused candidate is compared with the launch it would have followed."""
+    out: list[Step] = []
+    launch: Attempt | None = None
+    asked = record.attempts[0].settings if record.attempts else Settings()
+    for attempt in record.attempts:
+        before = launch or (out[0].attempt if out else None)
+        out.append(_step(attempt, before, asked))
+        launch = attempt if attempt.launched else launch
+    return tuple(out)
+
+
+def _step(attempt: Attempt, before: Attempt | None, asked: Settings) -> Step:
+    if before is None:
+        return Step(attempt, None)
+    edits = diff(before.settings, attempt.settings)
+    new = tuple(c for c in attempt.changes if c not in before.changes) or attempt.changes
+    return Step(attempt, before, edits, diff(asked, attempt.settings), new)
+
+
+def became(repair: Repair, settings: Settings, later: Sequence[Attempt]) -> Attempt | None:
+    """Return the first of the `later` attempts that made this repair's edits, None if none did."""
+    wanted = set(edits_of(repair, settings))
+    for attempt in later:
+        made = any(_same(repair, change) for change in attempt.changes)
+        if made or wanted == set(diff(settings, attempt.settings)):
+            return attempt
+    return None
+
+
+def _same(a: Change, b: Change) -> bool:
+    return (dict(a.set), set(a.unset), dict(a.set_env), set(a.unset_env)) == (
+        dict(b.set),
+        set(b.unset),
+        dict(b.set_env),
+        set(b.unset_env),
+    )

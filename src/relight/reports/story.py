@@ -1,0 +1,93 @@
+"""The report of a run, told once for all formats: a record in, a Story out."""
+
+from relight.reports.attempt import attempt_section
+from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
+from relight.reports.now import now_section
+from relight.reports.prose import count, listed, outcome, prose, sentence, tone, why_failed
+from relight.reports.steps import Step, steps
+from relight.reports.tables import effective_blocks, environment_block, levers_table, nogoods_table, options_blocks
+from relight.reports.timeline import timeline
+from relight.reports.times import between, moment, span
+from relight.reports.verdict import tone_of, verdict, word_of
+from relight.reports.world import card_memory, gpus_in_words
+from relight.words.attempt import Record
+from relight.words.text import shown
+
+
+def tell(record: Record) -> Story:
+    """Return the story of a run. All text in it is plain and redacted; nothing empty is in it."""
+    record = shown(record)
+    course = steps(record)
+    details = tuple(attempt_section(step, record) for step in course)
+    sections = (
+        now_section(record),
+        _timeline(record),
+        _section("course", "What happened", _course(course)),
+        _section("levers", "Levers", levers_table(record)),
+        Section("attempts", "Attempts in detail", sections=details),
+        Section("options", "Options", options_blocks(record), folded=True),
+        Section("effective", "Asked for and in effect", effective_blocks(record), folded=True),
+        _section("learned", "What was learned", nogoods_table(record), folded=True),
+        _section("environment", "Environment", environment_block(record), folded=True),
+    )
+    return Story(
+        f"{record.playbook} on {record.host}",
+        word_of(record),
+        tone_of(record),
+        verdict(record),
+        _head(record),
+        tuple(s for s in sections if s),
+    )
+
+
+def _section(id: str, title: str, block: Block | None, *, folded: bool = False) -> Section:  # noqa: A002  its name
+    return Section(id, title, (block,) if block else (), folded=folded)
+
+
+def _head(record: Record) -> Pairs:
+    launches = [a for a in record.attempts if a.launched]
+    refused = len(record.attempts) - len(launches)
+    tries = count(len(launches), "launch", "launches")
+    tries += f", {count(refused, 'more candidate')} refused before launch" if refused else ""
+    took = span(between(record.started, record.ended))
+    engine = " ".join(part for part in (record.engine.name, record.engine.version) if part)
+    rows = (
+        ("run", record.run),
+        ("when", ", ".join(part for part in (moment(record.started), f"took {took}" if took else "") if part)),
+        (
+            "where",
+            ", ".join(part for part in (listed(list(record.hosts)) or record.host, gpus_in_words(record)) if part),
+        ),
+        ("engine", engine),
+        ("tried", tries),
+        ("folder", record.folder),
+    )
+    return Pairs(tuple((name, (held,)) for name, held in rows if held))
+
+
+def _timeline(record: Record) -> Section:
+    lanes = timeline(record.attempts, card_memory(record))
+    return Section("timeline", "How far each launch got", (lanes,) if lanes else ())
+
+
+def _course(course: tuple[Step, ...]) -> Table | None:
+    if not course:
+        return None
+    rows = tuple(((str(step.attempt.n),), _changed(step), (outcome(step.attempt),), _why(step)) for step in course)
+    tones = tuple(tone(step.attempt) for step in course)
+    return Table("Every attempt, what it changed and how it ended", ("#", "changed", "ended", "because"), rows, tones)
+
+
+def _changed(step: Step) -> Prose:
+    if step.before is None:
+        return ("as asked",)
+    return prose(step.in_words) or ("nothing",)
+
+
+def _why(step: Step) -> Prose:
+    said = why_failed(step.attempt.diagnosis)
+    if said and step.attempt.outcome != "healthy":
+        return sentence(said)
+    if step.attempt.judged:
+        return sentence(step.attempt.judged[0])
+    return ("It answers as it should.",) if step.attempt.outcome == "healthy" else ("No cause is known.",)

@@ -1,0 +1,144 @@
+"""Tables of a report: options, levers, what is in effect, what was learned, the environment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone
+from relight.reports.prose import count, prose, sentence, sure, value
+from relight.reports.verdict import last_launch
+from relight.reports.world import facts
+from relight.words.attempt import LeverState, Nogood, Option, OptionStatus, Record
+
+_ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
+_OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
+
+
+def options_blocks(record: Record) -> tuple[Block, ...]:
+    """Return the proof that nothing was forgotten: every option and what became of it."""
+    if not record.options:
+        return ()
+    options = sorted(record.options, key=lambda o: _ORDER.index(o.status))
+    rows = tuple((prose(o.change), (o.status,), sentence(o.why) or ("-",)) for o in options)
+    tones = tuple(_OPTION_TONES.get(o.status, "plain") for o in options)
+    table = Table("Every option there was", ("option", "became", "why"), rows, tones)
+    return (Para((_counted(options),)), table)
+
+
+def _counted(options: list[Option]) -> str:
+    parts = [f"{n} {status}" for status in _ORDER if (n := sum(o.status == status for o in options))]
+    return f"{count(len(options), 'option')}: {', '.join(parts)}."
+
+
+def levers_table(record: Record) -> Table | None:
+    """Return what was wanted and what was kept; None where the playbook has no lever."""
+    levers = record.final.levers if record.final else _from_attempts(record)
+    if not levers:
+        return None
+    rows = tuple(
+        ((lever.name,), (_variant(lever.requested),), (_variant(lever.kept),), (_effect(lever),), _changed(lever))
+        for lever in levers
+    )
+    tones: tuple[Tone, ...] = tuple(_lever_tone(lever) for lever in levers)
+    kept = "kept" if record.final else "last tried"
+    return Table(
+        "Levers: what was wanted, what is left", ("lever", "asked for", kept, "in effect", "changed"), rows, tones
+    )
+
+
+def _from_attempts(record: Record) -> tuple[LeverState, ...]:
+    last = last_launch(record)
+    if last is None:
+        return ()
+    asked = record.attempts[0].choice
+    return tuple(
+        LeverState(name, asked.get(name), last.choice.get(name)) for name in dict.fromkeys((*asked, *last.choice))
+    )
+
+
+def _variant(position: int | None) -> str:
+    return "off" if position is None else f"variant {position}"
+
+
+def _effect(lever: LeverState) -> str:
+    if lever.in_effect is None:
+        return "off" if lever.kept is None else "not known"
+    return "yes" if lever.in_effect else "no"
+
+
+def _changed(lever: LeverState) -> Prose:
+    return prose(", ".join(f"`{c}`" for c in lever.changed)) or ("-",)
+
+
+def _lever_tone(lever: LeverState) -> Tone:
+    if lever.requested is None:
+        return "plain"
+    if lever.kept is None or lever.in_effect is False:
+        return "bad"
+    return "good" if lever.kept == lever.requested and not lever.changed else "warn"
+
+
+def effective_blocks(record: Record) -> tuple[Block, ...]:
+    """Return where the engine resolved something else than was given; () where it did not say what it resolved."""
+    attempt = last_launch(record)
+    resolved = _resolved(record)
+    if attempt is None or not resolved:
+        return ()
+    given = {name: v for name, v in attempt.settings.flags.items() if _field(name) in resolved}
+    differ = {n: v for n, v in given.items() if not _alike(v, resolved[_field(n)])}
+    rows = [((Code(f"--{n}"),), (value(v),), (value(resolved[_field(n)]),)) for n, v in differ.items()]
+    rows += [((Code(f"--{n}"),), ("not given",), (value(resolved[_field(n)]),)) for n in _dropped(record, resolved)]
+    same = len(given) - len(differ)
+    said = f"{count(same, 'flag is', 'flags are')} in effect as given."
+    table = Table("Where they differ", ("flag", "given", "in effect"), tuple(rows))
+    return (Para((said,)), table) if rows else (Para((said,)),)
+
+
+def _resolved(record: Record) -> Mapping[str, Any]:
+    if record.final and record.final.effective:
+        held = record.final.effective
+    else:
+        attempt = last_launch(record)
+        held = attempt.effective if attempt else {}
+    return {_field(name): v for name, v in held.items()}
+
+
+def _dropped(record: Record, resolved: Mapping[str, Any]) -> list[str]:
+    """Return flags that some attempt gave and the last one did not."""
+    last = last_launch(record)
+    now = {_field(n) for n in last.settings.flags} if last else set()
+    seen = dict.fromkeys(name for attempt in record.attempts for name in attempt.settings.flags)
+    return [n for n in seen if _field(n) in resolved and _field(n) not in now]
+
+
+def _field(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _alike(given: Any, resolved: Any) -> bool:
+    if given == resolved or str(given) == str(resolved):
+        return True
+    if isinstance(given, list | tuple) and isinstance(resolved, list | tuple):
+        return [str(g) for g in given] == [str(r) for r in resolved]
+    try:
+        return float(given) == float(resolved)
+    except (TypeError, ValueError):
+        return False
+
+
+def nogoods_table(record: Record) -> Table | None:
+    """Return what is now known not to work."""
+    if not record.nogoods:
+        return None
+    rows = tuple((prose(n.when), (n.kind,), prose(n.because), (_proof(n),)) for n in record.nogoods)
+    return Table("Combinations that cannot work, from what was seen", ("when", "kind", "seen in", "how sure"), rows)
+
+
+def _proof(nogood: Nogood) -> str:
+    return "proved" if nogood.hard else sure(nogood.confidence)
+
+
+def environment_block(record: Record) -> Pairs | None:
+    """Return what the run ran on."""
+    engine = [("engine", f"{record.engine.name} {record.engine.version}")] if record.engine.version else []
+    rows = tuple((name, (held,)) for name, held in (*engine, *facts(record)))
+    return Pairs(rows) if rows else None

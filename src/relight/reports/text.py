@@ -1,0 +1,49 @@
+"""The report as plain text: ASCII of our own, no colour, two screens before the details."""
+
+from relight.reports.blocks import Block, Command, Section, Story, words
+from relight.reports.story import tell
+from relight.reports.textblocks import block, compact, pairs, wrap
+from relight.words.attempt import Record
+
+
+def render(record: Record, *, width: int = 100) -> str:
+    """Return the post-mortem of a run as text, `width` columns wide where its content can be broken."""
+    lines = _story(tell(record), width)
+    return "\n".join(line.rstrip() for line in lines).strip() + "\n"
+
+
+def _story(story: Story, width: int) -> list[str]:
+    lines = wrap(f"{story.word.upper()}: {story.title}", width)
+    lines += wrap(words(story.verdict), width)
+    lines += ["", *pairs(story.head, width)]
+    for section in story.sections:
+        lines += ["", section.title.upper(), *_body(section, width, 0)]
+    return lines
+
+
+def _body(section: Section, width: int, indent: int) -> list[str]:
+    lines: list[str] = []
+    for i, part in enumerate(section.blocks):
+        lines += [*([""] if i and _apart(section.blocks[i - 1], part) else []), *_set(part, width, indent)]
+    for inner in section.sections:
+        lines += ["", *_indented([f"{inner.title}{_rung(inner)}"], indent), *_body(inner, width, indent + 2)]
+    return lines
+
+
+def _rung(section: Section) -> str:
+    return f"   (rung {section.tag})" if section.tag and section.tag != "real" else ""
+
+
+def _apart(before: Block, now: Block) -> bool:
+    """Say whether a blank line stands between two blocks: always, but between labelled lines of one kind."""
+    labelled = [getattr(part, "label", "") not in {"", None} for part in (before, now)]
+    return not all(labelled) or type(before) is not type(now)
+
+
+def _set(part: Block, width: int, indent: int) -> list[str]:
+    setter = compact if isinstance(part, Command) and indent else block
+    return _indented(setter(part, width - indent), indent)  # type: ignore[arg-type]
+
+
+def _indented(lines: list[str], indent: int) -> list[str]:
+    return [" " * indent + line for line in lines]

@@ -1,0 +1,229 @@
+"""Blocks as plain text: shared by the report and the page of one log. ASCII only, no colour."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from relight.reports.blocks import (
+    Block,
+    Bullets,
+    Choices,
+    Command,
+    Edits,
+    Excerpt,
+    Pairs,
+    Para,
+    Row,
+    Sums,
+    Table,
+    Timeline,
+    words,
+)
+from relight.reports.times import short
+
+_LABEL = 10
+_SHORTEST = 12
+_LONG = 60
+
+
+def block(part: Block, width: int) -> list[str]:
+    """Return the lines of a block, none wider than `width` where its content can be broken."""
+    setters = {
+        Para: para,
+        Bullets: bullets,
+        Pairs: pairs,
+        Table: table,
+        Edits: edits,
+        Choices: choices,
+        Excerpt: excerpt,
+        Command: command,
+        Sums: sums,
+        Timeline: timeline,
+    }
+    return setters[type(part)](part, width)  # type: ignore[operator,no-any-return]
+
+
+def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
+    """Break text at blanks; flags and paths are never broken."""
+    rest = " " * len(first) if rest is None else rest
+    lines = textwrap.wrap(
+        text.expandtabs(4),
+        max(width, len(rest) + 20),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [first.rstrip()]
+
+
+def para(part: Para, width: int) -> list[str]:
+    """Set a paragraph, its label in a column of its own."""
+    first = f"{part.label:<{_LABEL}}" if part.label else ""
+    return wrap(words(part.prose), width, first)
+
+
+def bullets(part: Bullets, width: int) -> list[str]:
+    """Set a list."""
+    label = [f"{part.label}:"] if part.label else []
+    return label + [line for item in part.items for line in wrap(words(item), width, "- ")]
+
+
+def pairs(part: Pairs, width: int) -> list[str]:
+    """Set names and values in two columns."""
+    column = max((len(name) for name, _ in part.rows), default=0) + 2
+    return [line for name, held in part.rows for line in wrap(words(held), width, f"{name:<{column}}")]
+
+
+def edits(part: Edits, width: int) -> list[str]:
+    """Set a change as lines with - and +."""
+    lines = []
+    for i, edit in enumerate(part.edits):
+        head = part.label if i == 0 else ""
+        lines.append(f"{head:<{_LABEL}}{edit.sign} {edit.text}{'   (environment)' if edit.env else ''}")
+    return lines + (wrap(words(part.note), width, " " * _LABEL) if part.note else [])
+
+
+def choices(part: Choices, width: int) -> list[str]:
+    """Set repairs: what each would change and what became of it, why below."""
+    lines = [part.label]
+    for choice in part.choices:
+        said = f"[{choice.became}]"
+        room = width - len(said) - 4
+        first, *rest = choice.lines
+        fits = len(first) <= room
+        lines.append(f"  {first:<{room}}  {said}" if fits else f"  {first}")
+        lines += [f"  {line}" for line in rest] + ([] if fits else [f"      {said}"])
+        lines += wrap(words((*choice.why, *([" "] if choice.costs else []), *choice.costs)), width, "      ")
+    return lines
+
+
+def command(part: Command, width: int) -> list[str]:  # noqa: ARG001  a command is never broken
+    """Set a command, one flag to a line; the label above it."""
+    label = [part.label] if part.label else []
+    return [*label, *(f"    {line}" for line in part.lines)]
+
+
+def compact(part: Command, width: int) -> list[str]:
+    """Set a command in as few lines as hold it, still ready to paste."""
+    words_ = [line.removesuffix("\\").strip() for line in part.lines]
+    lines: list[str] = []
+    for word in words_:
+        if lines and len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{'  ' if lines else ''}{word}")
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def sums(part: Sums, width: int) -> list[str]:
+    """Set arithmetic."""
+    lines = []
+    for i, line in enumerate(part.lines):
+        lines += wrap(line, width, f"{part.label if i == 0 else '':<{_LABEL}}")
+    return lines
+
+
+def excerpt(part: Excerpt, width: int, gutter: int = 1) -> list[str]:
+    """Set numbered lines with what is marked underlined, in the manner of a compiler; numbers get `gutter` columns."""
+    gutter = max((gutter, *(len(str(r.number)) for r in part.rows if r.number is not None)))
+    empty = " " * gutter
+    lines = [f"{empty}--> {part.place}", f"{empty} |"]
+    for row in part.rows:
+        lines += _row(row, gutter, width)
+    return lines
+
+
+def _row(row: Row, gutter: int, width: int) -> list[str]:
+    if row.gap and not row.text:
+        return ["..."]
+    number = "" if row.number is None else str(row.number)
+    pieces, marks = fit(row, max(20, width - gutter - 3))
+    heads = [f"{number:>{gutter}} | ", *[" " * gutter + " | "] * (len(pieces) - 1)]
+    lines = [f"{head}{piece}".rstrip() for head, piece in zip(heads, pieces, strict=True)]
+    for start, end, note in marks:
+        lines += _underline(" " * gutter + " | ", start, end, note, width)
+    return lines
+
+
+def _underline(head: str, start: int, end: int, note: str, width: int) -> list[str]:
+    """Underline columns; a long line is not needed to its end if only that lets the note stand beside it."""
+    room = width - len(head) - start - len(note) - 1
+    length = min(end - start, max(room, _SHORTEST)) if end - start > _LONG else end - start
+    marker = head + " " * start + "^" * length
+    if not note or length <= room:
+        return [f"{marker} {note}"]
+    return [marker, *wrap(note, width, head)]
+
+
+def fit(row: Row, room: int) -> tuple[list[str], tuple[tuple[int, int, str], ...]]:
+    """Break a marked row that is too long, marks moved to the last piece; cut another one."""
+    text = row.text.replace("\t", " ")
+    if len(text) <= room:
+        return [text], row.marks
+    if not row.marks:
+        return [text[: room - 3] + "..."], ()
+    pieces = textwrap.wrap(text, room, drop_whitespace=False, break_on_hyphens=False)
+    last = len(pieces[-1].rstrip())
+    return pieces, ((0, last, row.marks[-1][2]),)
+
+
+def table(part: Table, width: int) -> list[str]:
+    """Set a table in columns; the widest columns share what room there is."""
+    rows = [[words(cell) for cell in row] for row in part.rows]
+    widths = _widths([list(part.heads), *rows], width)
+    lines = _cells(part.heads, widths)
+    lines.append("  ".join("-" * w for w in widths))
+    for row in rows:
+        lines += _cells(row, widths)
+    return lines
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    natural = [max(len(line) for row in rows for line in row[i].split("\n")) for i in range(len(rows[0]))]
+    least = [min(n, max(len(w) for row in rows for w in (row[i].split() or [""]))) for i, n in enumerate(natural)]
+    room = width - 2 * (len(natural) - 1)
+    widths = list(natural)
+    while sum(widths) > room:
+        candidates = [i for i in range(len(widths)) if widths[i] > min(least[i], 40)]
+        if not candidates:
+            break
+        widest = max(candidates, key=lambda i: widths[i])
+        widths[widest] -= 1
+    return widths
+
+
+def _cells(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    columns = [_wrapped(cell, w) for cell, w in zip(cells, widths, strict=True)]
+    height = max(len(c) for c in columns)
+    return [
+        "  ".join(f"{c[i] if i < len(c) else '':<{w}}" for c, w in zip(columns, widths, strict=True)).rstrip()
+        for i in range(height)
+    ]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    parts = text.expandtabs(4).split("\n")
+    return [line for part in parts for line in textwrap.wrap(part, max(1, width), break_on_hyphens=False) or [""]]
+
+
+def timeline(part: Timeline, width: int) -> list[str]:
+    """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke."""
+    phases = [p.replace("_", " ") for p in part.phases]
+    rows = []
+    for lane in part.lanes:
+        took = dict.fromkeys(part.phases, "")
+        for bar in lane.bars:
+            took[bar.phase] = _cell(took[bar.phase], bar.end - bar.start, bar.broken)
+        rows.append([str(lane.n), lane.word, short(lane.length), *took.values()])
+    return _grid(["", "", "total", *phases], rows, width)
+
+
+def _cell(before: str, length: float, broken: bool) -> str:
+    now = f"x {short(length)}" if broken else short(length)
+    return f"{before}+{now}" if before else now
+
+
+def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
+    body = [list(r) for r in rows]
+    widths = _widths([[max(h.split() or [""], key=len) for h in heads], *body], width)
+    return [*_cells(heads, widths), *(line for row in body for line in _cells(row, widths))]

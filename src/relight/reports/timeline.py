@@ -1,0 +1,58 @@
+"""The timeline of a run: how far each launch got, and how long each phase took."""
+
+from collections.abc import Iterable, Sequence
+
+from relight.reports.blocks import Bar, Lane, Timeline
+from relight.reports.prose import outcome, tone
+from relight.reports.times import between, seconds
+from relight.words.attempt import Attempt, Phase
+
+_EPOCH = 1e9
+
+
+def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
+    """Return the lanes of all launches, None if there is none; `total` is the memory of a card in MiB."""
+    lanes = tuple(lane(a) for a in attempts if a.launched)
+    return Timeline(lanes, _phases([lane.bars for lane in lanes]), total) if lanes else None
+
+
+def lane(attempt: Attempt) -> Lane:
+    """Return the lane of one launch; a phase without an end lasts until the attempt ended."""
+    length = between(attempt.started, attempt.ended) or _last(attempt)
+    failed = attempt.outcome in {"crashed", "hung", "sick"}
+    bars = tuple(
+        _bar(phase, attempt.started, length, broken=failed and phase is attempt.phases[-1]) for phase in attempt.phases
+    )
+    return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
+
+
+def _last(attempt: Attempt) -> float:
+    """Return how long an attempt that has not ended is known to have lasted."""
+    times = [between(attempt.started, stamp) or 0.0 for p in attempt.phases for stamp in (p.started, p.ended)]
+    return max(times, default=0.0)
+
+
+def _bar(phase: Phase, started: str, length: float, *, broken: bool) -> Bar:
+    start = between(started, phase.started) or 0.0
+    end = between(started, phase.ended)
+    return Bar(phase.name, min(start, length), max(start, length if end is None else end), broken)
+
+
+def _memory(attempt: Attempt) -> tuple[tuple[float, int], ...]:
+    """Return memory over the seconds of the attempt, also where its times were written as seconds since 1970."""
+    began = seconds(attempt.started) or 0.0
+    return tuple((at - began if at > _EPOCH else at, used) for at, used in attempt.gpu_memory)
+
+
+def _phases(lanes: Sequence[Sequence[Bar]]) -> tuple[str, ...]:
+    """Return all phases in the order of a start: the longest lane's first, the others put in after their neighbour."""
+    order: list[str] = []
+    for bars in sorted(lanes, key=len, reverse=True):
+        at = 0
+        for bar in bars:
+            if bar.phase in order:
+                at = order.index(bar.phase) + 1
+            else:
+                order.insert(at, bar.phase)
+                at += 1
+    return tuple(order)

@@ -1,0 +1,56 @@
+"""The environment of a run, in words. `Record.environment` is open: what has a known shape is told better."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from relight.reports.prose import value
+from relight.words.attempt import Record
+from relight.words.host import Gpu
+
+
+def gpus(record: Record) -> tuple[Gpu, ...]:
+    """Return the cards of a run; the environment holds them as values or as what JSON made of those."""
+    held = record.environment.get("gpus") or ()
+    return tuple(card for card in map(_gpu, held if isinstance(held, list | tuple) else ()) if card)
+
+
+def _gpu(held: Any) -> Gpu | None:
+    if isinstance(held, Gpu):
+        return held
+    if not isinstance(held, Mapping) or "name" not in held:
+        return None
+    total, used = (int(held.get(name) or 0) for name in ("memory_total", "memory_used"))
+    return Gpu(int(held.get("index") or 0), str(held["name"]), total, used, driver=str(held.get("driver") or ""))
+
+
+def card_memory(record: Record) -> int:
+    """Return the memory of the smallest card in MiB, 0 if unknown."""
+    return min((card.memory_total for card in gpus(record) if card.memory_total), default=0)
+
+
+def gpus_in_words(record: Record) -> str:
+    """Return "8 x NAME (95.6 GiB)"; empty where the cards are not known."""
+    kinds = Counter((card.name, card.memory_total) for card in gpus(record))
+    return ", ".join(f"{n} x {name}" + (f" ({mib / 1024:.1f} GiB)" if mib else "") for (name, mib), n in kinds.items())
+
+
+def facts(record: Record) -> list[tuple[str, str]]:
+    """Return name and value of all that is known of the environment, nested names joined by a dot."""
+    rows = [("cards", gpus_in_words(record))]
+    rows += [("driver", listed) for listed in dict.fromkeys(card.driver for card in gpus(record)) if listed]
+    rest = {k: v for k, v in record.environment.items() if k != "gpus" or not rows[0][1]}
+    rows += _flat(rest)
+    return [(name, held) for name, held in dict(rows).items() if held]
+
+
+def _flat(held: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, inner in held.items():
+        if inner in (None, "", (), [], {}):
+            continue
+        if isinstance(inner, Mapping):
+            rows += _flat(inner, f"{prefix}{name}.")
+        else:
+            rows.append((f"{prefix}{name}".replace("_", " "), value(inner)))
+    return rows
