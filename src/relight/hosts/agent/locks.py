@@ -1,0 +1,70 @@
+"""Who works with which GPUs and port of this host."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import Any
+
+from relight.hosts.agent.attempts import attempt_ids, status_of
+from relight.hosts.agent.folders import Site, boot_id, flocked, make_private, read_json, write_json
+from relight.hosts.agent.processes import all_processes
+
+STALE = 120.0
+
+
+def ask_lock(site: Site, owner: dict[str, Any], wanted: list[str]) -> list[dict[str, Any]]:
+    """Take or renew a lock for a run; answer who else holds what ([]: it is the run's)."""
+    folder = make_private(os.path.join(site.workdir, "locks"))
+    with flocked(os.path.join(folder, ".guard")):
+        held = live_locks(site, folder)
+        others = [lock for lock in held if lock["owner"]["run"] != owner["run"]]
+        taken = [dict(lock, what=what) for lock in others for what in lock["wanted"] if what in wanted]
+        if taken:
+            return [{"what": t["what"], "owner": t["owner"], "beat": t["at"]} for t in taken]
+        beat = {"owner": owner, "wanted": wanted, "boot": boot_id(), "beat": time.monotonic(), "at": time.time()}
+        write_json(lock_file(folder, owner), beat)
+    return []
+
+
+def ask_unlock(site: Site, owner: dict[str, Any]) -> None:
+    """Give back what a run holds."""
+    folder = make_private(os.path.join(site.workdir, "locks"))
+    with suppress(OSError):
+        os.unlink(lock_file(folder, owner))
+
+
+def lock_file(folder: str, owner: dict[str, Any]) -> str:
+    """Return the file of a run's lock."""
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in owner["run"])
+    return os.path.join(folder, name + ".json")
+
+
+def live_locks(site: Site, folder: str) -> list[dict[str, Any]]:
+    """Return the locks that count; a stale one is removed."""
+    found = []
+    running: set[str] | None = None
+    for name in os.listdir(folder):
+        lock = read_json(os.path.join(folder, name)) if name.endswith(".json") else None
+        if lock is None:
+            continue
+        if not is_fresh(lock):
+            running = running_runs(site) if running is None else running
+            if lock["owner"]["run"] not in running:
+                os.unlink(os.path.join(folder, name))
+                continue
+        found.append(lock)
+    return found
+
+
+def is_fresh(lock: dict[str, Any]) -> bool:
+    """Say whether a lock was renewed lately, by a clock that nobody sets."""
+    return bool(lock["boot"] == boot_id() and time.monotonic() - lock["beat"] < STALE)
+
+
+def running_runs(site: Site) -> set[str]:
+    """Return the runs that have an attempt alive."""
+    procs = all_processes()
+    states = [status_of(site, attempt, procs) for attempt in attempt_ids(site)]
+    return {s.get("run", "") for s in states if s["state"] in {"starting", "running"} or s["tree"]}
