@@ -22,8 +22,8 @@ from relight.words.diagnosis import Cause, Constraint, Diagnosis, Engine, Frame,
 from relight.words.host import Gpu
 from relight.words.settings import Repair, Settings, WrittenFloat
 
-PHASES = ("args", "dist_init", "load_weights", "kv_pool", "graph_capture", "warmup")
-SECONDS = {"args": 11, "dist_init": 24, "load_weights": 402, "kv_pool": 5, "graph_capture": 96, "warmup": 14}
+PHASES = ("args", "init_dist", "load_weights", "pools", "capture", "warmup")
+SECONDS = {"args": 11, "init_dist": 24, "load_weights": 402, "pools": 5, "capture": 96, "warmup": 14}
 ENGINE = Engine("sglang", "0.5.9")
 SERVER_ARGS = "/opt/sglang/lib/python3.11/site-packages/sglang/srt/server_args.py"
 ASKED = Settings(

@@ -19,6 +19,7 @@ from relight.reports.prose import (
     sure,
     tone,
     value,
+    why_failed,
 )
 from relight.reports.steps import Step, became
 from relight.reports.times import between, span
@@ -35,7 +36,15 @@ def attempt_section(step: Step, record: Record) -> Section:
     took = span(between(attempt.started, attempt.ended)) if attempt.launched else ""
     title = f"Attempt {attempt.n}: {outcome(attempt)}" + (f" after {took}" if took else "")
     later = [a for a in record.attempts if a.n > attempt.n]
-    blocks = (*_changed(step), *_failure(attempt), *_judged(attempt), *_repairs(attempt, later), *_facts(attempt))
+    earlier = [a for a in record.attempts if a.n < attempt.n]
+    blocks = (
+        *_changed(step),
+        *_failure(attempt),
+        *_again(attempt, earlier),
+        *_judged(attempt),
+        *_repairs(attempt, later),
+        *_facts(attempt),
+    )
     commands = (launch_command(record, attempt),) if attempt.argv else ()
     inner = Section(f"command-{attempt.n}", "Its command", commands, folded=True)
     return Section(
@@ -75,7 +84,7 @@ def _failure(attempt: Attempt) -> list[Block]:
     cause = diagnosis.cause if diagnosis else None
     if diagnosis is None or cause is None:
         return []
-    blocks: list[Block] = [Para(_cause(cause), "cause", _tone(attempt))]
+    blocks: list[Block] = [Para(_cause(diagnosis, cause), "cause", _tone(attempt))]
     shows = evidence(diagnosis, note=_note(diagnosis))
     blocks += [shows] if shows else []
     blocks += _frame(diagnosis)
@@ -83,23 +92,40 @@ def _failure(attempt: Attempt) -> list[Block]:
     return blocks + ([Sums("memory", diagnosis.memory)] if diagnosis.memory else [])
 
 
+def _again(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:
+    """Say which attempt failed alike, and how to make an unknown failure known."""
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    if cause is None:
+        return []
+    alike = [a.n for a in earlier if a.diagnosis and a.diagnosis.cause and _alike(a.diagnosis.cause, cause)]
+    if alike:
+        return [Para((f"This is the failure of attempt {alike[0]} again.",), "seen")]
+    if cause.signature or cause.line is None or not attempt.log:
+        return []
+    make = f"`relight playbook new ID --from {attempt.log}:{cause.line}` (in the run's folder) makes a signature of it."
+    return [Para(prose(make), "teach")]
+
+
+def _alike(a: Cause, b: Cause) -> bool:
+    return bool(a.fingerprint) and a.fingerprint == b.fingerprint
+
+
 def _tone(attempt: Attempt) -> Tone:
     return tone(attempt) if attempt.outcome != "healthy" else "plain"
 
 
-def _cause(cause: Cause) -> Prose:
+def _cause(diagnosis: Diagnosis, cause: Cause) -> Prose:
     doubt = "" if cause.confidence >= _SURE else f", {sure(cause.confidence)} sure"
     where = f" in phase {phase(cause.phase)}" if cause.phase else ""
     rank = f", first on rank {cause.rank}" if cause.rank else ""
-    said = sentence(cause.summary or cause.text) or ("Nothing in the log names a cause.",)
+    said = sentence(why_failed(diagnosis))
     return (*said, f" ({cause.kind}{where}{rank}{doubt})")
 
 
 def _note(diagnosis: Diagnosis) -> str:
     lines = len(diagnosis.cascade)
-    return (
-        f"the cause; {count(lines, 'later line is', 'later lines are')} only its consequence" if lines else "the cause"
-    )
+    mark = "the best evidence" if diagnosis.cause and diagnosis.cause.kind == "unknown" else "the cause"
+    return f"{mark}; {count(lines, 'later line is', 'later lines are')} only its consequence" if lines else mark
 
 
 def _frame(diagnosis: Diagnosis) -> list[Block]:
@@ -144,7 +170,8 @@ def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
 
 def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
     taken = became(repair, attempt.settings, later)
-    said = _became(taken) if taken else "passed over: it costs more" if repair.cost > cheapest else "passed over"
+    left = "passed over: it costs more" if repair.cost > cheapest else "passed over"
+    said = _became(taken) if taken else left if later else "not tried"
     lines = brief(edits_of(repair, attempt.settings))
     return Choice(lines, said, tone(taken) if taken else "plain", _reason(repair), _costs(repair))
 

@@ -1,7 +1,7 @@
 """What to do now: the command that works, or the one thing that helps."""
 
-from relight.reports.blocks import Block, Bullets, Command, Edits, Para, Prose, Section
-from relight.reports.edits import command, edits_of
+from relight.reports.blocks import Block, Bullets, Command, Edit, Edits, Para, Prose, Section
+from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.prose import prose, sentence
 from relight.reports.verdict import furthest, last_launch
 from relight.words.attempt import Attempt, Record
@@ -43,13 +43,24 @@ def _healthy(record: Record) -> list[Block]:
     blocks: list[Block] = [Para(("The server runs on, without relight. This is the command it runs with:",))]
     if record.final:
         blocks.append(command(record.final.argv, record.final.env, python=_python(record), module=_module(record)))
-    altered = [c.gives_up or c.why for a in record.attempts[-1:] for c in a.changes if c.alters_answers]
-    if altered:
-        blocks.append(
-            Para((*sentence("; ".join(t for t in altered if t) or "a change"), " Check the answers."), tone="warn")
-        )
-    stop = f"Stop it with `relight stop {record.run}`; put the changes into the playbook to start there next time."
-    return [*blocks, Para(prose(stop))]
+    blocks += [Para(prose(f"Stop it with `relight stop {record.run}`."))]
+    final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
+    if final:
+        blocks += [_altered(change) for change in final.changes if change.alters_answers]
+        blocks += _differs(diff(record.attempts[0].settings, final.settings))
+    return blocks
+
+
+def _altered(change: Repair) -> Block:
+    edits = ", ".join(f"`{line}`" for line in brief(edits_of(change)))
+    said = f", giving up {change.gives_up}" if change.gives_up else ""
+    return Para(prose(f"Check the answers: {edits} can alter them{said}."), tone="warn")
+
+
+def _differs(edits: tuple[Edit, ...]) -> list[Block]:
+    if not edits:
+        return []
+    return [Para(("To start there next time, change this in the playbook:",)), Edits("", edits)]
 
 
 def _failed(record: Record) -> list[Block]:

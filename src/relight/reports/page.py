@@ -41,7 +41,7 @@ def _with_cause(
     diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int
 ) -> list[str]:
     lines = wrap(f"error[{cause.kind}]: {_headline(cause)}", width, rest="  ")
-    shows = evidence(diagnosis, around, note="" if cause.kind == "unknown" else "the cause")
+    shows = evidence(diagnosis, around, note="the best evidence" if cause.kind == "unknown" else "the cause")
     reads = source(diagnosis.constraint) if diagnosis.constraint else None
     gutter = max(_gutter(shows), _gutter(reads))
     lines += _set(shows, width, gutter)
@@ -54,7 +54,7 @@ def _with_cause(
 
 def _headline(cause: Cause) -> str:
     if cause.kind == "unknown" and not cause.summary:
-        return "this failure is not known; below is the best evidence"
+        return "this failure is not known; the best evidence is marked below"
     return cause.summary or cause.text or cause.kind
 
 

@@ -17,6 +17,7 @@ OUTCOME_WORDS = {
     "aborted": "stopped",
 }
 _TONES: dict[str, Tone] = {"healthy": "good", "rejected": "warn", "aborted": "warn", "running": "plain"}
+UNKNOWN = "this failure is not known, and no line of the log stands out"
 _ORIGINS = {
     "message": "the failure's own message",
     "source": "the engine's source",
@@ -40,8 +41,13 @@ def sentence(text: str) -> Prose:
     if not text:
         return ()
     end = "" if text[-1] in ".!?:" else "."
-    first = text[0].upper() if text[1:2].islower() or text[1:2] == " " else text[0]
-    return prose(first + text[1:] + end)
+    return prose(capital(text) + end)
+
+
+def capital(text: str) -> str:
+    """Return text with a capital where it begins with a plain word."""
+    plain_word = text[1:2].islower() or text[1:2] == " "
+    return text[:1].upper() + text[1:] if plain_word else text
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -101,7 +107,13 @@ def ended_by(how: Exit | None) -> str:
 def why_failed(diagnosis: Diagnosis | None) -> str:
     """Return the cause in one sentence; empty where no cause is known."""
     cause = diagnosis.cause if diagnosis else None
-    return (cause.summary or cause.text or cause.kind) if cause else ""
+    if cause is None:
+        return ""
+    if cause.summary:
+        return cause.summary
+    if cause.kind == "unknown":
+        return f"this failure is not known; the best evidence is `{cause.text}`" if cause.text else UNKNOWN
+    return f"`{cause.text}`" if cause.text else cause.kind
 
 
 def sure(confidence: float) -> str:

@@ -10,8 +10,14 @@ from relight.reports.timeline import timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
 from relight.reports.world import card_memory, gpus_in_words
-from relight.words.attempt import Record
+from relight.words.attempt import Outcome, Record
 from relight.words.text import shown
+
+_ENDINGS: dict[Outcome | None, str] = {
+    "healthy": "It answers as it should.",
+    "aborted": "It was stopped before it was over.",
+    None: "It is not over yet.",
+}
 
 
 def tell(record: Record) -> Story:
@@ -47,7 +53,7 @@ def _section(id: str, title: str, block: Block | None, *, folded: bool = False) 
 def _head(record: Record) -> Pairs:
     launches = [a for a in record.attempts if a.launched]
     refused = len(record.attempts) - len(launches)
-    tries = count(len(launches), "launch", "launches")
+    tries = count(len(launches), "launch", "launches") if launches else "nothing was launched"
     tries += f", {count(refused, 'more candidate')} refused before launch" if refused else ""
     took = span(between(record.started, record.ended))
     engine = " ".join(part for part in (record.engine.name, record.engine.version) if part)
@@ -90,4 +96,4 @@ def _why(step: Step) -> Prose:
         return sentence(said)
     if step.attempt.judged:
         return sentence(step.attempt.judged[0])
-    return ("It answers as it should.",) if step.attempt.outcome == "healthy" else ("No cause is known.",)
+    return (_ENDINGS.get(step.attempt.outcome, "No cause is known."),)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone
+from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone, words
 from relight.reports.prose import count, prose, sentence, sure, value
 from relight.reports.verdict import last_launch
 from relight.reports.world import facts
@@ -21,7 +21,7 @@ def options_blocks(record: Record) -> tuple[Block, ...]:
     rows = tuple((prose(o.change), (o.status,), sentence(o.why) or ("-",)) for o in options)
     tones = tuple(_OPTION_TONES.get(o.status, "plain") for o in options)
     table = Table("Every option there was", ("option", "became", "why"), rows, tones)
-    return (Para((_counted(options),)), table)
+    return (Para((_counted(options),)), without_empty_columns(table))
 
 
 def _counted(options: list[Option]) -> str:
@@ -40,9 +40,15 @@ def levers_table(record: Record) -> Table | None:
     )
     tones: tuple[Tone, ...] = tuple(_lever_tone(lever) for lever in levers)
     kept = "kept" if record.final else "last tried"
-    return Table(
-        "Levers: what was wanted, what is left", ("lever", "asked for", kept, "in effect", "changed"), rows, tones
-    )
+    heads = ("lever", "asked for", kept, "in effect", "changed")
+    return without_empty_columns(Table("Levers: what was wanted, what is left", heads, rows, tones))
+
+
+def without_empty_columns(table: Table) -> Table:
+    """Leave out the columns that tell nothing in any row."""
+    kept = [i for i in range(len(table.heads)) if {words(row[i]) for row in table.rows} - {"-", "not known", ""}]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return Table(table.caption, tuple(table.heads[i] for i in kept), rows, table.tones)
 
 
 def _from_attempts(record: Record) -> tuple[LeverState, ...]:

@@ -1,7 +1,7 @@
 """The verdict of a run in one word and one sentence."""
 
 from relight.reports.blocks import Prose, Tone
-from relight.reports.prose import count, listed, outcome, prose, why_failed
+from relight.reports.prose import capital, count, listed, outcome, prose, why_failed
 from relight.words.attempt import Attempt, LeverState, Record, State
 
 _WORDS: dict[State, str] = {
@@ -121,4 +121,4 @@ def _stopped(record: Record) -> str:
     attempt = last_launch(record)
     if not said and attempt and attempt.outcome not in {None, "healthy"}:
         said = f"the last launch {_ended(attempt)}: {_cause(attempt)}"
-    return f"{said[:1].upper()}{said[1:]}." if said else f"{_WORDS[record.state]} after {_launches(record)}."
+    return f"{capital(said)}." if said else f"{_WORDS[record.state]} after {_launches(record)}."
