@@ -1,0 +1,64 @@
+"""The log of relight itself: JSON lines, redacted, to relight.log in the run folder; with -v to stderr."""
+
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import IO, Any
+
+from relight.words.text import shown
+
+_open: dict[str, Any] = {"folder": None, "file": None}
+
+
+def run_folder() -> Path | None:
+    """Return the folder of the run this process works on, None where there is none."""
+    folder: Path | None = _open["folder"]
+    return folder
+
+
+def start(folder: Path | None, *, verbose: int = 0) -> None:
+    """Send log lines to `folder`/relight.log, and with `verbose` to stderr."""
+    import structlog  # noqa: PLC0415  not needed for --help
+
+    _open["folder"] = folder
+    streams: list[IO[str]] = [sys.stderr] if verbose else []
+    if folder:
+        _open["file"] = (folder / "relight.log").open("a", encoding="utf-8")
+        streams.append(_open["file"])
+    structlog.configure(
+        processors=[
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.add_log_level,
+            redact,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=lambda *_: Lines(streams),
+        cache_logger_on_first_use=False,
+    )
+
+
+def stop() -> None:
+    """Close relight.log."""
+    if _open["file"]:
+        _open["file"].close()
+    _open.update(folder=None, file=None)
+
+
+def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Take control sequences and what is named or shaped like a secret out of every field."""
+    return dict(shown(dict(event)))
+
+
+class Lines:
+    """Write each log line to every stream, at once."""
+
+    def __init__(self, streams: list[IO[str]]) -> None:
+        self._streams = streams
+
+    def msg(self, message: str) -> None:
+        """Write one line."""
+        for stream in self._streams:
+            stream.write(message + "\n")
+            stream.flush()
+
+    log = debug = info = warning = error = critical = msg

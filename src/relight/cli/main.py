@@ -1,0 +1,137 @@
+"""The command `relight`: its subcommands, loaded when they are used, and the exit status of every ending."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from relight import __version__
+from relight.words.near import meant
+
+COMMANDS = {
+    "deploy": ("relight.cli.deploy:deploy", "One launch to a verdict; on failure the diagnosis and the next step."),
+    "retry": ("relight.cli.deploy:retry", "Launch, diagnose, change and relaunch until healthy or out of options."),
+    "check": ("relight.cli.check:check", "Preflight: host, GPUs, flags, model, ports, disk; launches nothing."),
+    "diagnose": ("relight.cli.diagnose:diagnose", "Post-mortem of any log; no host needed for a local file."),
+    "report": ("relight.cli.report:report", "Post-mortem of a run."),
+    "runs": ("relight.cli.runs:runs", "What ran."),
+    "status": ("relight.cli.runs:status", "What runs now, and how far a start is."),
+    "logs": ("relight.cli.logs:logs", "The server's log of a run."),
+    "stop": ("relight.cli.runs:stop", "Stop the server of a run."),
+    "prune": ("relight.cli.prune:prune", "Show, and with --yes delete, runs that are over."),
+    "playbook": ("relight.cli.playbook:playbook", "Check playbooks and signatures; write a new signature."),
+    "init": ("relight.cli.init:init", "Ask a host and print a hosts.toml and a first playbook."),
+    "explain": ("relight.cli.explain:explain", "What a kind of failure or a signature is, and what helps."),
+    "schema": ("relight.cli.schema:schema", "The JSON Schema of a document or file."),
+    "lab": ("relight.cli.lab:lab", "Start the simulated host and say how to reach it."),
+    "completion": ("relight.cli.completion:completion", "The completion script of a shell."),
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are called; its help needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """Return the commands in the order people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        """Import and return a command, None where there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is answered with the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            text = f"no command '{name}'"
+            hint = meant(name, COMMANDS) or f"known: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"{text} ({hint})", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="`relight retry PLAYBOOK --host lab` shows a whole run without any hardware.",
+)
+@click.version_option(__version__, message="relight %(version)s")
+@click.pass_context
+def relight(ctx: click.Context) -> None:
+    """Bring an SGLang server up on a GPU host.
+
+    relight launches it over SSH, names the cause of a crash, changes the smallest set of flags that removes it,
+    and does not give up until the server answers correctly or every option has been tried.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status (CONTRACT.md section 1)."""
+    sys.exit(main(sys.argv[1:] if argv is None else argv))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit status; every ending is turned into one here."""
+    format = wanted_format(argv)  # noqa: A001  the option's name
+    try:
+        return int(relight.main(args=list(argv), prog_name="relight", standalone_mode=False) or 0)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("relight: interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        from relight.cli.output import swallow_broken_pipe  # noqa: PLC0415  only here
+
+        swallow_broken_pipe()
+        return 0
+    except Exception as error:  # noqa: BLE001  the one place where the unknown becomes an exit status
+        return failed(error, format)
+
+
+def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's name
+    """Print what went wrong and return the status that says so."""
+    from relight.cli.output import complain  # noqa: PLC0415  not needed for --help
+    from relight.words.errors import RelightError, UsageError  # noqa: PLC0415
+
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        error = UsageError(error.format_message(), place=_where(error), next=_usage(error))
+    if not isinstance(error, RelightError):
+        from relight.cli.bug import bug  # noqa: PLC0415
+
+        return bug(error, format)
+    complain(error, format=format)
+    return error.exit_status
+
+
+def _where(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    return ctx.command_path if ctx else ""
+
+
+def _usage(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    return f"see {ctx.command_path} --help" if ctx else ""
+
+
+def wanted_format(argv: Sequence[str]) -> str:
+    """Return "json" where the command line asks for it, however the rest of it fares."""
+    words: list[Any] = list(argv)
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    json = any(word == "--format=json" or (word == "--format" and after == "json") for word, after in pairs)
+    return "json" if json else "text"

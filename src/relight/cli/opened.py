@@ -1,0 +1,53 @@
+"""A LOG of the command line, opened: a file, standard input, or HOST:PATH."""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from relight.cli.options import Common
+from relight.cli.places import open_host
+from relight.hosts.interface import Host
+from relight.logs.lines import Line, split
+from relight.logs.read import read_log
+from relight.words.diagnosis import Want
+from relight.words.errors import UsageError
+
+Fetch: TypeAlias = Callable[[Sequence[Want]], Mapping[str, str]]
+Read: TypeAlias = Callable[[], Iterable[Line]]
+CHUNK = 4 << 20
+_REMOTE = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>.+)")
+
+
+@contextmanager
+def opened(shared: Common, log: str) -> Iterator[tuple[Read, Fetch]]:
+    """Yield how to read the lines of `log`, as often as needed, and how to fetch source files beside it."""
+    remote = None if log == "-" or Path(log).exists() else _REMOTE.fullmatch(log)
+    if remote:
+        with open_host(shared, remote["host"]) as host, tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "log"
+            download(host, remote["path"], copy)
+            yield (lambda: split(read_log(str(copy)))), (lambda wants: host_sources(host, wants))
+    elif log == "-":
+        kept = list(read_log(log))
+        yield (lambda: split(kept)), (lambda _: {})
+    else:
+        yield (lambda: split(read_log(log))), (lambda _: {})
+
+
+def download(host: Host, path: str, copy: Path) -> None:
+    """Copy a file of the host to `copy`. UsageError where there is none."""
+    place = f"{host.spec.name}:{path}"
+    with copy.open("wb") as file:
+        while data := host.read_file(path, file.tell(), CHUNK):
+            file.write(data)
+    if data is None:
+        raise UsageError("no such file on the host", place=place, next="name a file, or - for standard input")
+
+
+def host_sources(host: Host, wants: Sequence[Want]) -> dict[str, str]:
+    """Return the text of each wanted source file that the host has."""
+    found = {want.file: host.source(want.file) for want in wants}
+    return {name: text for name, text in found.items() if text is not None}

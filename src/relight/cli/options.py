@@ -1,0 +1,117 @@
+"""Options that several commands share."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from relight.words.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def local_path(text: str) -> Path:
+    """Return a path given on the command line; it counts from the current folder."""
+    return Path(text).expanduser()
+
+
+class LocalPath(click.ParamType):
+    """A path on this machine; whether it must exist is the command's to say."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Return the path, `~` expanded."""
+        return value if isinstance(value, Path) else local_path(value)
+
+
+PATH = LocalPath()
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command is given."""
+
+    format: str = "text"
+    hosts: Path | None = None
+    state_dir: Path | None = None
+    signatures: tuple[Path, ...] = ()
+    quiet: bool = False
+    verbose: int = 0
+
+    @property
+    def json(self) -> bool:
+        """Say whether stdout is for one JSON document."""
+        return self.format == "json"
+
+    @property
+    def state(self) -> Path:
+        """Return the state folder: --state, RELIGHT_STATE, or the platform's."""
+        if self.state_dir:
+            return self.state_dir
+        given = os.environ.get("RELIGHT_STATE")
+        if given:
+            return Path(given).expanduser()
+        from platformdirs import user_state_path  # noqa: PLC0415  not needed for --help
+
+        return user_state_path("relight")
+
+    @property
+    def signature_folders(self) -> tuple[Path, ...]:
+        """Return the folders of own signatures: --signatures, then the user's, where there is one."""
+        missing = [p for p in self.signatures if not p.is_dir()]
+        if missing:
+            raise UsageError("no such folder", place=f"--signatures {missing[0]}", next="name a folder of .toml files")
+        own = config_folder() / "signatures"
+        return (*self.signatures, *([own] if own.is_dir() else []))
+
+
+def config_folder() -> Path:
+    """Return the folder of the user's own files."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "relight"
+
+
+def common(*, formats: tuple[str, ...] = ("text", "json")) -> Callable[[F], F]:
+    """Add --format, --hosts, --state, --signatures, -q and -v; the command gets one Common as its first argument."""
+
+    def wrap(command: F) -> F:
+        def inner(**given: Any) -> Any:
+            shared = Common(
+                format=given.pop("format"),
+                hosts=given.pop("hosts"),
+                state_dir=given.pop("state"),
+                signatures=given.pop("signatures"),
+                quiet=given.pop("quiet"),
+                verbose=given.pop("verbose"),
+            )
+            return command(shared, **given)
+
+        inner.__doc__ = command.__doc__
+        inner.__name__ = command.__name__
+        inner.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+        for option in reversed(_shared(formats)):
+            inner = option(inner)
+        return inner  # type: ignore[return-value]
+
+    return wrap
+
+
+_HOSTS = "The hosts file [default: ./hosts.toml, then ~/.config/relight/hosts.toml]."
+_STATE = "Where runs are kept [default: $RELIGHT_STATE, else the platform's state folder]."
+
+
+def _shared(formats: tuple[str, ...]) -> list[Callable[[Any], Any]]:
+    return [
+        click.option(
+            "--format", type=click.Choice(formats), default="text", show_default=True, help="What is printed."
+        ),
+        click.option("--hosts", type=PATH, metavar="FILE", help=_HOSTS),
+        click.option("--state", type=PATH, metavar="DIR", help=_STATE),
+        click.option("--signatures", type=PATH, metavar="DIR", multiple=True, help="A folder of own signatures."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only the result."),
+        click.option("-v", "--verbose", count=True, help="Say more on stderr."),
+    ]

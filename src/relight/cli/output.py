@@ -1,0 +1,44 @@
+"""What reaches the terminal: human text on one stream, exactly one JSON document on the other."""
+
+import os
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from relight.journal.codec import dumps
+from relight.words.errors import RelightError
+from relight.words.text import shown
+
+
+def say(text: str = "", *, format: str = "text", err: bool = False, nl: bool = True) -> None:  # noqa: A002  the option's name
+    """Print human text: to stdout, with `--format json` (or `err`) to stderr. Never a control sequence of others."""
+    click.echo(text, err=err or format == "json", nl=nl)
+
+
+def document(value: Any) -> None:
+    """Print the one JSON document of this call to stdout."""
+    click.echo(dumps(value, indent=2))
+
+
+def error_document(status: int, *, place: str, text: str, next: str) -> dict[str, Any]:  # noqa: A002  the contract's own word
+    """Return what `--format json` prints on status 2, 3 and 70."""
+    return {"error": {"status": status, "place": shown(place), "text": shown(text), "next": shown(next)}}
+
+
+def complain(error: RelightError, *, format: str) -> None:  # noqa: A002  the option's name
+    """Print an error: its sentence to stderr, and the JSON document where one is due."""
+    click.echo(f"relight: {shown(str(error))}", err=True)
+    if format == "json":
+        document(error_document(error.exit_status, place=error.place, text=error.text, next=error.next))
+
+
+def width() -> int:
+    """Return how wide human text may be: the terminal's width, 60 to 110 columns; 100 without a terminal."""
+    return max(60, min(110, shutil.get_terminal_size((100, 24)).columns)) if sys.stdout.isatty() else 100
+
+
+def swallow_broken_pipe() -> None:
+    """Let nothing more be written after the reader of our output went away (`| head`)."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

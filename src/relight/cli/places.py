@@ -1,0 +1,44 @@
+"""The host a command works on: found in hosts.toml or the lab, opened, and closed again."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from relight.cli.options import Common, config_folder
+from relight.config.hosts import RESERVED, find_hosts, load_hosts, pick
+from relight.hosts.interface import Host
+from relight.words.host import HostSpec
+
+
+@contextmanager
+def host_spec(shared: Common, name: str) -> Iterator[HostSpec]:
+    """Yield the host called `name`; `lab` starts the simulated host for as long as this lasts."""
+    if name == RESERVED:
+        from relight.lab import lab_host  # noqa: PLC0415  only where it is asked for
+
+        with lab_host(shared.state / RESERVED) as spec:
+            yield spec
+    else:
+        path = find_hosts(shared.hosts, here=Path(), config=config_folder())
+        yield pick(load_hosts(path), name, path)
+
+
+@contextmanager
+def open_spec(spec: HostSpec) -> Iterator[Host]:
+    """Yield the host of `spec`, connected."""
+    from relight.hosts import open_host as opened  # noqa: PLC0415  imports paramiko
+
+    host = opened(spec)
+    try:
+        host.connect()
+        yield host
+    finally:
+        host.close()
+
+
+@contextmanager
+def open_host(shared: Common, name: str) -> Iterator[Host]:
+    """Yield the host called `name`, connected."""
+    with ExitStack() as stack:
+        spec = stack.enter_context(host_spec(shared, name))
+        yield stack.enter_context(open_spec(spec))
