@@ -47,7 +47,7 @@ class Attempt:
 
     `choice` maps each lever to the position (from 1) of its variant, None for off;
     `effective` is what the engine said it resolved, where it said so; `gpu_memory` holds (seconds since `started`,
-    MiB in use on the fullest card).
+    MiB in use on the fullest card); `remarks` are relight's own sentences, read by the diagnosis after the log.
     """
 
     n: int
@@ -68,6 +68,7 @@ class Attempt:
     effective: Mapping[str, Any] = field(default_factory=dict)
     judged: tuple[str, ...] = ()
     gpu_memory: tuple[tuple[float, int], ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def launched(self) -> bool:
@@ -157,4 +158,5 @@ class Record:
     reason: str = ""
     next: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
+    unreachable_seconds: float = 0.0
     schema: int = 1

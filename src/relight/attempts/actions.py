@@ -1,0 +1,101 @@
+"""What to do next, as a pure function of the record and of what the host says now."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relight.attempts.order import Mode
+from relight.words.attempt import Attempt, Record, State
+from relight.words.step import Exhausted, Person, Plan, Spent, Step
+
+FAILED = frozenset({"crashed", "hung", "sick", "rejected", "aborted"})
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Start attempt `n` (again: that is safe) and watch it to its verdict."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Stop what is left of the failed attempt `n`."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Diagnose:
+    """Name the cause of attempt `n`."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Carry:
+    """Carry out a planned step."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class End:
+    """End the run."""
+
+    state: State
+    reason: str
+    next: str = ""
+    plan: Plan | None = None
+
+
+Action: TypeAlias = Follow | Stop | Diagnose | Carry | End
+
+
+def next_action(record: Record, mode: Mode, stopped: frozenset[int], plan: Callable[[], Plan]) -> Action:
+    """Return the next action. `stopped` are the attempts known to have nothing left; `plan` is asked only if needed."""
+    last = record.attempts[-1] if record.attempts else None
+    unfinished = _unfinished(last, stopped)
+    if unfinished:
+        return unfinished
+    if last and last.outcome == "healthy":
+        return End("healthy", "the server answers correctly")
+    if mode == "deploy" and last:
+        return _end_of_deploy(last, plan())
+    planned = plan()
+    return _ending(planned) or Carry(planned)
+
+
+def _unfinished(last: Attempt | None, stopped: frozenset[int]) -> Action | None:
+    if last is None:
+        return None
+    if last.launched and last.outcome is None:
+        return Follow(last.n)
+    if last.outcome in FAILED and last.launched and last.n not in stopped:
+        return Stop(last.n)
+    if last.outcome in FAILED and last.diagnosis is None:
+        return Diagnose(last.n)
+    return None
+
+
+def _end_of_deploy(last: Attempt, plan: Plan) -> End:
+    if isinstance(plan.step, Person):
+        return End("person", plan.step.because, plan.step.next, plan)
+    cause = last.diagnosis.cause if last.diagnosis else None
+    return End("failed", cause.summary if cause else "the cause could not be named", described(plan.step), plan)
+
+
+def _ending(plan: Plan) -> End | None:
+    step = plan.step
+    if isinstance(step, Person):
+        return End("person", step.because, step.next, plan)
+    if isinstance(step, Exhausted):
+        return End("exhausted", step.because, "", plan)
+    if isinstance(step, Spent):
+        return End("budget", step.because, "", plan)
+    return None
+
+
+def described(step: Step) -> str:
+    """Return the step as a sentence for the report of a `deploy`."""
+    return f"next: {type(step).__name__.lower()}: {step.because}"

@@ -1,0 +1,123 @@
+"""Carry out a planned step: launch, ask, reject, wait, clean."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from relight.attempts.examine import fetched, host_knowledge
+from relight.attempts.prepare import clean, port_holder, take
+from relight.attempts.refusal import refusal
+from relight.attempts.site import Site, log_name
+from relight.hosts.values import HostError, Validation
+from relight.words.argv import to_argv
+from relight.words.attempt import Attempt, Rung
+from relight.words.diagnosis import Diagnosis
+from relight.words.step import Answer, Ask, Candidate, Clean, Launch, Plan, Reject, Wait
+
+
+def carry(site: Site, plan: Plan) -> None:
+    """Carry out the step of `plan`; each is journaled and safe to repeat."""
+    match plan.step:
+        case Launch(candidate, rung, because):
+            _launch(site, candidate, rung, because)
+        case Ask(candidates, because):
+            _ask(site, candidates, because)
+        case Reject(candidate, rung, because):
+            _reject(site, candidate, rung, because)
+        case Wait(seconds, because):
+            site.note("changed", because=because, wait=seconds)
+            site.clock.sleep(seconds)
+            _settle(site)
+        case Clean(because):
+            site.note("changed", because=because)
+            clean(site)
+            _settle(site)
+
+
+def _settle(site: Site) -> None:
+    site.settled = site.record.attempts[-1].n if site.record.attempts else 0
+
+
+def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
+    """Make the host ready, then journal the intent; the next action starts and follows it."""
+    take(site, candidate.settings)
+    clean(site)
+    holder = port_holder(site, candidate.settings)
+    if holder and holder != site.port_holder:
+        # The planner decides: another port where that is allowed, else a person.
+        site.port_holder = holder
+        return
+    attempt = _attempt(site, candidate, rung)
+    site.note("changed", attempt.n, changes=attempt.changes, because=because)
+    site.note("launched", attempt.n, attempt=_fields(attempt), argv=attempt.argv, rung=rung, because=because)
+
+
+def _attempt(site: Site, candidate: Candidate, rung: Rung) -> Attempt:
+    n = len(site.record.attempts) + 1
+    name = log_name(n)
+    return Attempt(
+        n=n,
+        rung=rung,
+        settings=candidate.settings,
+        argv=to_argv(candidate.settings.flags, site.parser),
+        changes=candidate.changes,
+        alters_answers=candidate.alters_answers,
+        started=site.stamp(),
+        log=name,
+        logs=(name,),
+        choice=candidate.choice,
+    )
+
+
+def _fields(attempt: Attempt) -> dict[str, object]:
+    return {name: getattr(attempt, name) for name in Attempt.__dataclass_fields__}
+
+
+def _ask(site: Site, candidates: tuple[Candidate, ...], because: str) -> None:
+    validation = _validated(site, candidates)
+    site.can_ask = validation.asked
+    asked = zip(candidates, validation.answers, strict=False)
+    site.answers += tuple((candidate.settings, answer) for candidate, answer in asked)
+    refused = [answer for answer in validation.answers if not answer.passed]
+    site.note(
+        "asked",
+        candidates=len(candidates),
+        refused=len(refused),
+        because=because,
+        why=validation.why,
+        refusals=tuple(f"{a.type}: {a.message} ({PurePosixPath(a.file).name}:{a.line})" for a in refused),
+        seconds=validation.seconds,
+    )
+
+
+def _validated(site: Site, candidates: tuple[Candidate, ...]) -> Validation:
+    if site.parser is None:
+        return Validation(asked=False, why="the host's parser could not be asked")
+    try:
+        return site.host.validate([c.settings for c in candidates], site.parser)
+    except HostError as fault:
+        return Validation(asked=False, why=str(fault))
+
+
+def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
+    """Record settings that are refused before any launch, with the diagnosis of the refusal."""
+    attempt = _attempt(site, candidate, rung)
+    answer = _answer(site, candidate)
+    found = _refusal(site, attempt, answer, because, {})
+    more = fetched(site, found.wants, {})
+    if more:
+        found = _refusal(site, attempt, answer, because, more)
+    rejected = replace(attempt, outcome="rejected", diagnosis=found, ended=site.stamp(), log="", logs=())
+    site.note("changed", attempt.n, changes=attempt.changes, because=because)
+    site.note("diagnosed", attempt.n, attempt=_fields(rejected), diagnosis=found, rung=rung)
+
+
+def _refusal(
+    site: Site, attempt: Attempt, answer: Answer | None, because: str, sources: Mapping[str, str]
+) -> Diagnosis:
+    known = host_knowledge(site)
+    return refusal(attempt, answer, known, rung=attempt.rung, parser=site.parser, because=because, sources=sources)
+
+
+def _answer(site: Site, candidate: Candidate) -> Answer | None:
+    return next((a for s, a in reversed(site.answers) if s == candidate.settings and not a.passed), None)

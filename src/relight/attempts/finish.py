@@ -1,0 +1,58 @@
+"""End a run: what is left running, what is stored, what is learned."""
+
+from typing import Any
+
+from relight.attempts.actions import End
+from relight.attempts.site import Site
+from relight.attempts.prepare import clean
+from relight.planning.outcome import lever_states
+from relight.words.attempt import Attempt, Final, Record
+from relight.words.errors import PersonError
+
+PATIENCE = 20.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+
+def stop_attempt(site: Site, n: int) -> None:
+    """Stop what is left of attempt `n` and remember that nothing is."""
+    stopped = site.host.stop(site.attempt_id(n), patience=PATIENCE if site.attempt(n).outcome == "sick" else 5.0)
+    if stopped.left:
+        names = ", ".join(f"{p.command} (pid {p.pid}, state {p.state})" for p in stopped.left)
+        raise PersonError(
+            f"processes of attempt {n} do not end: {names}", place=site.order.spec.name, next="reset the GPU or reboot"
+        )
+    site.stopped |= {n}
+
+
+def finish(site: Site, end: End) -> Record:
+    """Carry out the end of a run, journal it and return the record."""
+    last = site.record.attempts[-1] if site.record.attempts else None
+    final = None
+    if end.state == "healthy" and last:
+        final = _final(site, last)
+        site.host.settle(site.attempt_id(last.n))
+        site.note("healthy", last.n, record={"final": final}, final=final)
+    else:
+        _stop_all(site)
+    site.host.unlock(site.owner)
+    fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next, "ended": site.stamp()}
+    if end.plan:
+        fields |= {"options": end.plan.options, "nogoods": end.plan.nogoods}
+    site.note("run_ended", record=fields, state=end.state, reason=end.reason, next=end.next)
+    site.learn()
+    return site.record
+
+
+def _final(site: Site, last: Attempt) -> Final:
+    env = dict(last.settings.env)
+    levers = lever_states(site.record, site.order.playbook, last, site.parser)
+    return Final(last.argv, env, levers, last.effective)
+
+
+def _stop_all(site: Site) -> None:
+    """Make sure that nothing of this run runs."""
+    for attempt in site.record.attempts:
+        if attempt.launched and attempt.n not in site.stopped:
+            stop_attempt(site, attempt.n)
+    if any(a.launched for a in site.record.attempts):
+        clean(site)

@@ -1,0 +1,95 @@
+"""Copy the log of one attempt here, byte for byte, and read it while it grows."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from relight.diagnosis.watch import Watch
+from relight.hosts.interface import LogStream
+from relight.logs.lines import Line, LineSplitter
+from relight.logs.marks import Mark, Marks
+from relight.logs.progress import Progress
+from relight.logs.read import read_log
+from relight.logs.records import record
+from relight.words.errors import RelightError
+from relight.words.knowledge import Knowledge
+
+
+class Follower:
+    """The stored copy of a log and what was understood of it.
+
+    What an earlier relight stored is read again first; then `open_stream` is called with the byte to go on from.
+    """
+
+    def __init__(self, path: Path, knowledge: Knowledge, open_stream: Callable[[int], LogStream]) -> None:
+        self.path = path
+        self.progress = Progress(Marks(knowledge.phases))
+        self.watch = Watch(knowledge)
+        self.new: list[Line] = []
+        self._lines = LineSplitter()
+        self._replay()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file = path.open("ab")
+        path.chmod(0o600)
+        self._stream = open_stream(self.size)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes are stored here."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def _replay(self) -> None:
+        for chunk in read_log(str(self.path)) if self.size else ():
+            for _ in self._take(chunk):
+                pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+        self._file.close()
+
+    @property
+    def down(self) -> float:
+        """Return for how many seconds the link has been away."""
+        return self._stream.down
+
+    def pump(self, timeout: float) -> tuple[Mark, ...]:
+        """Take what arrives within `timeout` seconds; return its marks. `new` then holds its lines."""
+        data = self._stream.read(timeout)
+        self.new = []
+        if not data:
+            return ()
+        self._store(data)
+        return tuple(self._take(data))
+
+    def drain(self, size: int, timeout: float = 2.0) -> tuple[Mark, ...]:
+        """Take everything up to byte `size`; give up when nothing arrives for `timeout` seconds."""
+        marks: list[Mark] = []
+        while self.size < size:
+            before = self.size
+            marks += self.pump(timeout)
+            if self.size == before:
+                break
+        return tuple(marks)
+
+    def _store(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as exc:
+            raise RelightError(
+                f"the log cannot be stored: {exc.strerror}",
+                place=str(self.path),
+                next="make room, then go on with --resume; the server is untouched",
+            ) from exc
+
+    def _take(self, data: bytes) -> Iterator[Mark]:
+        for line in self._lines.feed(data):
+            self.new.append(line)
+            self.watch.feed(line)
+            yield from self.progress.read(record(line))

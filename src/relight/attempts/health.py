@@ -1,0 +1,124 @@
+"""Ask a server that listens, from its own host, until there is a verdict; the log is followed meanwhile."""
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from relight.attempts.judge.answers import Answered, Fault, Question
+from relight.attempts.judge.book import Book
+from relight.attempts.judge.facts import Facts
+from relight.attempts.judge.listener import Ownership, ownership
+from relight.attempts.judge.session import Ask, Got, session
+from relight.attempts.judge.verdict import Verdict
+from relight.attempts.launch import port_of, revealed
+from relight.attempts.prepare import DEFAULT_PORT
+from relight.attempts.watch import Ending, Vigil, ended
+from relight.hosts.values import HttpAnswer, HttpRequest
+from relight.words.secret import Secret
+
+FAULTS: dict[str, Fault] = {"refused": "refused", "timeout": "timeout"}
+PARALLEL = 64
+"""Questions asked at once at most."""
+
+
+class Interview:
+    """One conversation with one server, and the questions that are out."""
+
+    def __init__(self, vigil: Vigil, book: Book) -> None:
+        site = vigil.site
+        self.vigil = vigil
+        self.port = port_of(vigil.attempt.settings) or DEFAULT_PORT
+        self._token = _token(vigil)
+        self._talk = session(site.order.playbook.health, book, Facts(version=site.version))
+        self._next: Ask = next(self._talk)
+        self._due = vigil.now
+        self._out: list[Future[HttpAnswer]] = []
+        self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="ask")
+        self.verdict: Verdict | None = None
+
+    def step(self) -> None:
+        """Send what is due; take in what came back."""
+        if self.verdict is None and not self._out and self.vigil.now >= self._due:
+            self._out = [self._pool.submit(self.vigil.site.host.http, self._request(q)) for q in self._next.questions]
+            self.vigil.site.tell("judged", self.vigil.attempt.n, stage=self._next.stage)
+        if self._out and all(f.done() for f in self._out):
+            answers = tuple(_answered(q, f) for q, f in zip(self._next.questions, self._out, strict=True))
+            self._out = []
+            self._advance(Got(answers, self.vigil.now))
+
+    def _advance(self, got: Got) -> None:
+        try:
+            self._next = self._talk.send(got)
+            self._due = self.vigil.now + self._next.pause
+        except StopIteration as stop:
+            self.verdict = stop.value
+
+    @property
+    def ready(self) -> bool:
+        """Say whether the server has said that it takes requests."""
+        return self._next.stage != "ready"
+
+    def close(self) -> None:
+        """Give up the conversation."""
+        self._talk.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _request(self, question: Question) -> HttpRequest:
+        body = json.dumps(question.body).encode() if question.body is not None else b""
+        return HttpRequest(
+            url=f"http://127.0.0.1:{self.port}{question.path}",
+            method=question.method,
+            body=body,
+            headers={"Content-Type": "application/json"} if body else {},
+            token=self._token,
+            timeout=question.timeout,
+        )
+
+
+def _token(vigil: Vigil) -> Secret | None:
+    spec = vigil.site.order.spec
+    keys = {k: v for k, v in spec.secret_flags.items() if k == "api-key"}
+    return next(iter(revealed(keys, f"hosts.{spec.name}.secret-flags").values()), None)
+
+
+def _answered(question: Question, future: Future[HttpAnswer]) -> Answered:
+    fault = future.exception()
+    if fault is not None:
+        return Answered(question, None, fault="ours", error=str(fault))
+    answer = future.result()
+    text = answer.body.decode("utf-8", "replace")
+    if answer.status is not None:
+        return Answered(question, answer.status, text, seconds=answer.seconds)
+    return Answered(
+        question, None, fault=FAULTS.get(answer.error, "closed"), error=answer.error, seconds=answer.seconds
+    )
+
+
+def whose(vigil: Vigil) -> Ownership:
+    """Say whose the port is."""
+    port = port_of(vigil.attempt.settings) or DEFAULT_PORT
+    return ownership(vigil.site.host.listeners(), port, {p.pid for p in vigil.status.tree})
+
+
+def judged(vigil: Vigil, verdict: Verdict) -> Ending:
+    """Return the ending that a verdict gives; it is journaled."""
+    attempt = vigil.attempt
+    outcome = verdict.outcome
+    notes = (*verdict.notes, *verdict.evidence)
+    vigil.site.note("judged", attempt.n, attempt={"judged": notes}, verdict=outcome, kind=verdict.kind, notes=notes)
+    if outcome == "well":
+        return Ending("healthy", "; ".join(verdict.notes), judged=notes)
+    lines = tuple(f"relight: sick: {verdict.kind}: {note}" for note in (verdict.notes or ("no note",)))
+    return Ending("sick", "; ".join(verdict.notes), judged=notes, lines=lines)
+
+
+def died_meanwhile(vigil: Vigil, verdict: Verdict) -> Ending | None:
+    """An unjudged server may be one that died between two questions: give the host a moment to say so."""
+    if verdict.outcome != "unjudged":
+        return None
+    patience = vigil.now + 5.0
+    while vigil.now < patience:
+        vigil.pump()
+        ending = ended(vigil)
+        if ending:
+            return ending
+    return None

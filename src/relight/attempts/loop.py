@@ -1,0 +1,109 @@
+"""The loop: look at the record, take the next action, until the run is over."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
+from relight.attempts.carry import carry
+from relight.attempts.clock import Clock
+from relight.attempts.examine import examine
+from relight.attempts.finish import finish, stop_attempt
+from relight.attempts.judge.book import Book
+from relight.attempts.order import RunOrder
+from relight.attempts.reach import reach
+from relight.attempts.site import Site
+from relight.attempts.start import follow
+from relight.attempts.world import world
+from relight.hosts.interface import Host
+from relight.journal.journal import Journal
+from relight.planning.plan import next_step
+from relight.words.attempt import Record, State
+from relight.words.errors import BusyError, PersonError, RelightError, UnreachableError, UsageError
+from relight.words.events import Event
+from relight.words.knowledge import Knowledge
+from relight.words.step import Plan
+
+
+def run(
+    order: RunOrder,
+    host: Host,
+    journal: Journal,
+    knowledge: Knowledge,
+    *,
+    book: Book,
+    clock: Clock,
+    emit: Callable[[Event], None],
+) -> Record:
+    """Carry a run to its end and return its record; a run that was broken off goes on where it was.
+
+    Raises UnreachableError (3), BusyError (6) and UsageError (2) after the journal says so; KeyboardInterrupt leaves
+    the server as it is.
+    """
+    site = Site(order, host, journal, knowledge, clock, emit)
+    try:
+        reach(site)
+        return _loop(site, book)
+    except RelightError as fault:
+        return _broken_off(site, fault)
+    except KeyboardInterrupt:
+        _over(site, "interrupted", "interrupted; the server keeps its state")
+        raise
+
+
+def _loop(site: Site, book: Book) -> Record:
+    while True:
+        action = next_action(site.record, site.order.mode, site.stopped, lambda: plan(site))
+        if isinstance(action, End):
+            return finish(site, action)
+        _act(site, action, book)
+
+
+def plan(site: Site) -> Plan:
+    """Return the planner's next step; what it learned is journaled when it is new."""
+    planned = next_step(site.record, site.order.playbook, world(site))
+    if planned.nogoods != site.record.nogoods:
+        site.note("changed", record={"nogoods": planned.nogoods}, learned=len(planned.nogoods))
+    return planned
+
+
+def _act(site: Site, action: Action, book: Book) -> None:
+    match action:
+        case Follow(n):
+            ending = follow(site, n, book)
+            site.note(
+                "healthy" if ending.outcome == "healthy" else "stopped",
+                n,
+                attempt={
+                    "outcome": ending.outcome,
+                    "exit": ending.exit,
+                    "ended": site.stamp(),
+                    "judged": ending.judged,
+                    "remarks": ending.lines,
+                },
+                why=ending.why,
+            )
+        case Stop(n):
+            stop_attempt(site, n)
+        case Diagnose(n):
+            found = replace(examine(site, site.attempt(n)), log=site.attempt(n).log)
+            site.note("diagnosed", n, attempt={"diagnosis": found}, diagnosis=found)
+        case Carry(planned):
+            carry(site, planned)
+
+
+def _broken_off(site: Site, fault: RelightError) -> Record:
+    """Journal why the run cannot go on. What needs a person is a result; the rest is the caller's to show."""
+    if isinstance(fault, PersonError):
+        return finish(site, End("person", fault.text, fault.next))
+    states: dict[type[RelightError], State] = {UnreachableError: "unreachable", BusyError: "busy", UsageError: "failed"}
+    _over(site, states.get(type(fault), "interrupted"), str(fault), fault.next)
+    raise fault
+
+
+def _over(site: Site, state: State, reason: str, then: str = "") -> None:
+    site.note(
+        "run_ended",
+        record={"state": state, "reason": reason, "next": then, "ended": site.stamp()},
+        state=state,
+        reason=reason,
+    )

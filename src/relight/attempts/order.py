@@ -1,0 +1,33 @@
+"""What a run is asked to do."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from relight.words.host import HostSpec
+from relight.words.playbook import Playbook
+from relight.words.settings import Change
+
+Mode: TypeAlias = Literal["deploy", "retry"]
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    """One call of `deploy` or `retry`.
+
+    `overrides` are --set, --unset and --env; `max_attempts` and `deadline` (seconds) override the playbook's budget;
+    `wait` waits for a busy host, `replace` stops an earlier run's server first, `keep` stays after healthy;
+    `owner_user` and `owner_host` name who runs relight, for the lock.
+    """
+
+    playbook: Playbook
+    spec: HostSpec
+    mode: Mode = "retry"
+    overrides: Change = field(default_factory=Change)
+    max_attempts: int | None = None
+    deadline: float | None = None
+    replace: bool = False
+    wait: bool = False
+    keep: bool = False
+    owner_user: str = ""
+    owner_host: str = ""
+    owner_pid: int = 0

@@ -1,0 +1,117 @@
+"""Make sure of a clean host before a launch: verified, not slept for."""
+
+from collections.abc import Callable
+
+from relight.attempts.launch import port_of
+from relight.attempts.memory import held
+from relight.attempts.site import Site
+from relight.hosts.values import Holder, Status
+from relight.words.errors import BusyError, PersonError
+from relight.words.host import Listener
+from relight.words.settings import Settings
+
+LIMIT = 90.0
+"""Seconds a host may take to become clean."""
+DEFAULT_PORT = 30000
+
+
+def take(site: Site, settings: Settings) -> None:
+    """Take the lock on the cards and the port, or renew it; BusyError names who holds them.
+
+    A server of an earlier run on the same cards or port counts as holding them; with `replace` it is stopped.
+    """
+    holders = _until(site, lambda: _holders(site, settings), limit=float("inf") if site.order.wait else 0.0)
+    if holders:
+        raise BusyError("; ".join(holders), place=site.order.spec.name, next="--wait waits, --replace stops a server")
+    site.beaten = site.clock.monotonic()
+
+
+def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
+    port = port_of(settings) or DEFAULT_PORT
+    locked = site.host.lock(site.owner, gpus=cards(site), port=port)
+    if locked:
+        return tuple(_held(holder) for holder in locked)
+    servers = [s for s in site.host.attempts() if s.alive and s.run != site.record.run and _meets(site, s, port)]
+    if servers and site.order.replace:
+        for server in servers:
+            replace(site, server)
+        return ()
+    return tuple(f"{server_name(server)} is running there" for server in servers)
+
+
+def _held(holder: Holder) -> str:
+    return f"{holder.what} is held by {holder.owner}"
+
+
+def server_name(server: Status) -> str:
+    """Return an earlier server's name as messages show it."""
+    return f"the server of run {server.run or server.attempt_id}"
+
+
+def _meets(site: Site, server: Status, port: int) -> bool:
+    theirs, ours = server.gpus, cards(site)
+    shared = not theirs or not ours or bool(set(theirs) & set(ours))
+    # Without cards (a CPU host) only the port can be shared.
+    return (server.port or DEFAULT_PORT) == port or (shared and bool(site.known and site.known.gpus))
+
+
+def replace(site: Site, server: Status) -> None:
+    """Stop an earlier run's server and note in its own journal that it was replaced."""
+    stopped = site.host.stop(server.attempt_id)
+    if stopped.left:
+        raise PersonError(f"{server_name(server)} does not stop", place=site.order.spec.name, next="see its processes")
+    site.journal.mark_replaced(server.run, by=site.record.run, at=site.stamp())
+
+
+def cards(site: Site) -> tuple[int, ...]:
+    """Return the cards this run uses."""
+    if site.order.spec.gpus is not None:
+        return site.order.spec.gpus
+    return tuple(gpu.index for gpu in site.known.gpus) if site.known else ()
+
+
+def renew(site: Site, settings: Settings) -> None:
+    """Renew the lock every half minute."""
+    if site.clock.monotonic() - site.beaten > 30:
+        site.host.lock(site.owner, gpus=cards(site), port=port_of(settings) or DEFAULT_PORT)
+        site.beaten = site.clock.monotonic()
+
+
+def clean(site: Site) -> None:
+    """Clear what failed attempts of this run left; PersonError says who holds what after 90 s."""
+    ids = [site.attempt_id(a.n) for a in site.record.attempts if a.launched and a.outcome != "healthy"]
+    left = _until(site, lambda: _dirt(site, ids))
+    if left:
+        raise PersonError("; ".join(left), place=site.order.spec.name, next="free it by hand, then run again")
+
+
+def _dirt(site: Site, ids: list[str]) -> tuple[str, ...]:
+    left = site.host.clean(ids) if ids else ()
+    ours = {p.pid: p.ours for p in site.host.processes() if p.ours}
+    before = site.known.gpus if site.known else ()
+    return (
+        *(f"{item.kind} {item.what}: {item.why or 'still there'}" for item in left),
+        *held(before, site.host.gpus(), ours),
+    )
+
+
+def port_holder(site: Site, settings: Settings) -> str:
+    """Return who listens on the port of a launch, "" when it is free; sockets in TIME_WAIT do not count."""
+    port = port_of(settings) or DEFAULT_PORT
+    found = _until(site, lambda: tuple(_named(x) for x in site.host.listeners() if x.port == port), limit=5.0)
+    return found[0] if found else ""
+
+
+def _named(listener: Listener) -> str:
+    who = f"{listener.command} (pid {listener.pid})" if listener.pid else "a process we may not see"
+    return f"port {listener.port} is taken by {who}"
+
+
+def _until(site: Site, look: Callable[[], tuple[str, ...]], *, limit: float = LIMIT) -> tuple[str, ...]:
+    """Look until nothing is found or `limit` seconds passed; return what is still found."""
+    give_up = site.clock.monotonic() + limit
+    pause = 0.2
+    while (found := look()) and site.clock.monotonic() < give_up:
+        site.clock.sleep(pause)
+        pause = min(pause * 1.5, 5.0)
+    return found

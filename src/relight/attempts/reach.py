@@ -1,0 +1,58 @@
+"""Reach the host and learn what a run must know of it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from relight.attempts.site import Known, Site
+from relight.hosts.values import HostError, HostFacts
+from relight.words.diagnosis import Engine
+from relight.words.host import Gpu
+from relight.words.parser import HostParser
+
+
+def reach(site: Site) -> Known:
+    """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
+    facts = site.host.connect()
+    version = site.host.engine_version()
+    parser, fault = _parser(site)
+    known = Known(
+        facts, _baseline(site) or site.host.gpus(), version or (parser.version if parser else None), parser, fault
+    )
+    environment = {**described(facts, known.gpus), "engine_version": known.version, "python": site.order.spec.python}
+    site.note(
+        "probed",
+        record={"engine": Engine(site.order.playbook.engine, known.version), "environment": environment},
+        gpus=known.gpus,
+        version=known.version,
+        parser=len(parser.flags) if parser else 0,
+        fault=fault,
+    )
+    site.known = known
+    return known
+
+
+def _parser(site: Site) -> tuple[HostParser | None, str]:
+    try:
+        return site.host.parser(), ""
+    except HostError as fault:
+        # Without the host's parser the launch itself shows what is refused; the report says why it was not asked.
+        return None, str(fault)
+
+
+def _baseline(site: Site) -> tuple[Gpu, ...]:
+    stored = site.record.environment.get("gpus", ())
+    return tuple(g if isinstance(g, Gpu) else Gpu(**{**g, "processes": ()}) for g in stored)
+
+
+def described(facts: HostFacts, gpus: tuple[Gpu, ...]) -> Mapping[str, Any]:
+    """Return what the report says about the host."""
+    return {
+        "hostname": facts.hostname,
+        "kernel": facts.kernel,
+        "boot_id": facts.boot_id,
+        "container": facts.container,
+        "driver": gpus[0].driver if gpus else "",
+        "gpus": tuple(asdict(gpu) for gpu in gpus),
+        "clock_offset": facts.clock_offset,
+    }

@@ -1,0 +1,113 @@
+"""Where a run happens: its order, host, journal, knowledge and clock, and what is known of the host."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from relight.attempts.clock import Clock, stamp
+from relight.attempts.order import RunOrder
+from relight.hosts.interface import Host
+from relight.hosts.values import HostFacts, Owner
+from relight.journal.journal import Journal
+from relight.words.attempt import Attempt, Record
+from relight.words.events import Event, EventName
+from relight.words.host import Gpu
+from relight.words.knowledge import Knowledge
+from relight.words.parser import HostParser
+from relight.words.settings import Settings
+from relight.words.step import Answer
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the host said when it was reached. `baseline` is the free memory (MiB) per card before our first attempt."""
+
+    facts: HostFacts
+    gpus: tuple[Gpu, ...]
+    version: str | None
+    parser: HostParser | None
+    parser_fault: str = ""
+
+
+@dataclass
+class Site:
+    """Everything one run works with. `known` is filled when the host is reached; the answers grow as it is asked."""
+
+    order: RunOrder
+    host: Host
+    journal: Journal
+    knowledge: Knowledge
+    clock: Clock
+    emit: Callable[[Event], None]
+    known: Known | None = None
+    answers: tuple[tuple[Settings, Answer], ...] = ()
+    can_ask: bool = True
+    oracle_trusted: bool = True
+    stopped: frozenset[int] = frozenset()
+    settled: int = 0
+    died: int | None = None
+    port_holder: str = ""
+    beaten: float = field(default=-1e9)
+
+    @property
+    def record(self) -> Record:
+        """Return what the journal holds now."""
+        return self.journal.record
+
+    @property
+    def owner(self) -> Owner:
+        """Return who holds our locks."""
+        order = self.order
+        return Owner(self.record.run, order.owner_user, order.owner_host, order.owner_pid)
+
+    @property
+    def parser(self) -> HostParser | None:
+        """Return the host's parser, None where it could not be asked."""
+        return self.known.parser if self.known else None
+
+    @property
+    def version(self) -> str | None:
+        """Return the engine's version on the host."""
+        return self.known.version if self.known else None
+
+    def attempt(self, n: int) -> Attempt:
+        """Return attempt `n`."""
+        return next(a for a in self.record.attempts if a.n == n)
+
+    def attempt_id(self, n: int) -> str:
+        """Return the name under which the host knows attempt `n`."""
+        return f"{self.record.run}.{n}"
+
+    def log_path(self, n: int) -> Path:
+        """Return where the log of attempt `n` is kept here."""
+        return self.journal.folder / log_name(n)
+
+    def stamp(self) -> str:
+        """Return the time now."""
+        return stamp(self.clock.now())
+
+    def note(
+        self,
+        event: EventName,
+        n: int | None = None,
+        /,
+        *,
+        record: Mapping[str, Any] | None = None,
+        attempt: Mapping[str, Any] | None = None,
+        **data: Any,
+    ) -> None:
+        """Journal an event, with what it changes in the record and in attempt `n`, then tell whoever listens."""
+        changes = {"set_record": record, "set_attempt": attempt}
+        full = Event(self.stamp(), self.record.run, n, event, {**data, **{k: v for k, v in changes.items() if v}})
+        self.journal.write(full)
+        self.emit(full)
+
+    def tell(self, event: EventName, n: int | None = None, /, **data: Any) -> None:
+        """Tell whoever listens; nothing is journaled, because nothing changed."""
+        self.emit(Event(self.stamp(), self.record.run, n, event, data))
+
+
+def log_name(n: int) -> str:
+    """Return the name of attempt `n`'s log, relative to the run folder."""
+    return f"attempts/{n:03}/server.log"

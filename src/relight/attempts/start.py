@@ -1,0 +1,98 @@
+"""One launch, from its order to its verdict."""
+
+from relight.attempts.clock import epoch
+from relight.attempts.follow import Follower
+from relight.attempts.health import Interview, died_meanwhile, judged, whose
+from relight.attempts.judge.book import Book
+from relight.attempts.launch import launch
+from relight.attempts.life import Life
+from relight.attempts.site import Site
+from relight.attempts.watch import POLL, Ending, Vigil, ended
+from relight.words.errors import RelightError
+
+LISTEN_EVERY = 3.0
+"""Seconds between two looks at who listens, once the log says that the server listens."""
+
+
+def follow(site: Site, n: int, book: Book) -> Ending:
+    """Start attempt `n` (safe to repeat) and watch it until it is healthy, crashed, hung or sick."""
+    attempt = site.attempt(n)
+    name = site.attempt_id(n)
+    launch(site, attempt)
+    status = site.host.status(name)
+    with Follower(site.log_path(n), site.knowledge, lambda offset: site.host.follow(name, offset)) as follower:
+        now = site.clock.monotonic()
+        began = now - max(0.0, site.clock.now() - epoch(attempt.started))
+        vigil = Vigil(site, attempt, follower, began, now, status)
+        ending = _verdict(vigil, book)
+        site.note("phase", n, attempt={"phases": vigil.close_phases(), "gpu_memory": tuple(vigil.memory)})
+        return ending
+
+
+def _verdict(vigil: Vigil, book: Book) -> Ending:
+    life = Life(vigil)
+    interview: Interview | None = None
+    listened = vigil.began
+    try:
+        while True:
+            vigil.pump(POLL if interview is None else 0.05)
+            ending = ended(vigil) or _overdue(vigil, interview) or life.hung(interviewed=interview is not None)
+            if ending:
+                return ending
+            if interview is None and vigil.now - listened >= LISTEN_EVERY and _listens(vigil):
+                listened = vigil.now
+                ending, interview = _begin(vigil, book)
+            elif interview:
+                interview.step()
+                ending = _judged(vigil, interview)
+            if ending:
+                return ending
+    finally:
+        if interview:
+            interview.close()
+
+
+def _listens(vigil: Vigil) -> bool:
+    return vigil.follower.progress.ready is not None or vigil.follower.progress.phase in {"serve", "warmup", "ready"}
+
+
+def _begin(vigil: Vigil, book: Book) -> tuple[Ending | None, Interview | None]:
+    owner = whose(vigil)
+    if owner == "none":
+        return None, None
+    if owner == "foreign":
+        line = "relight: foreign listener: another process answers on this port"
+        return Ending("crashed", "another process answers on the port", lines=(line,)), None
+    return None, Interview(vigil, book)
+
+
+def _judged(vigil: Vigil, interview: Interview) -> Ending | None:
+    verdict = interview.verdict
+    if verdict is None:
+        return None
+    died = died_meanwhile(vigil, verdict)
+    if died:
+        return died
+    if verdict.outcome == "unjudged":
+        raise RelightError(
+            f"the server cannot be judged: {'; '.join(verdict.notes)}",
+            place=vigil.site.order.spec.name,
+            next=f"it runs on untouched; relight retry --resume {vigil.site.record.run} asks again",
+        )
+    return judged(vigil, verdict)
+
+
+def _overdue(vigil: Vigil, interview: Interview | None) -> Ending | None:
+    """Return the verdict of a start that takes longer than the playbook allows; the download does not count."""
+    limit = vigil.site.order.playbook.health.deadline
+    spent = vigil.now - vigil.began - vigil.downloading
+    if spent < limit or (interview and interview.ready):
+        return None
+    phase = vigil.follower.progress.phase or "start"
+    return hang(vigil, phase, f"not healthy within {limit:.0f} s")
+
+
+def hang(vigil: Vigil, phase: str, why: str) -> Ending:
+    """Return the ending of a start that is called hung, journaled."""
+    vigil.site.note("hung", vigil.attempt.n, phase=phase, reason=why)
+    return Ending("hung", why, lines=(f"relight: hung: {phase}: {why}",))

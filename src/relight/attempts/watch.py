@@ -1,0 +1,135 @@
+"""Watch one start from launch to verdict: its log, its processes, its answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from relight.attempts.clock import stamp
+from relight.attempts.follow import Follower
+from relight.attempts.prepare import renew
+from relight.attempts.site import Site
+from relight.hosts.values import Status
+from relight.logs.marks import Mark
+from relight.words.attempt import Attempt, Exit, Outcome, Phase
+
+POLL = 0.5
+"""Seconds between two looks at the log while nothing arrives."""
+GRACE = 20.0
+"""Seconds a server may take to die after its log showed the end; launches switch the slow crash diagnostics off."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The verdict of one launch. `why` is for the log of the run, `judged` what the judge noted.
+
+    `lines` are sentences of relight's own that the diagnosis reads after the log: what no log can show.
+    """
+
+    outcome: Outcome
+    why: str = ""
+    exit: Exit | None = None
+    judged: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    effective: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Vigil:
+    """One start being watched. Times are monotonic seconds."""
+
+    site: Site
+    attempt: Attempt
+    follower: Follower
+    began: float
+    moved: float
+    status: Status
+    looked: float = -1e9
+    fatal: float | None = None
+    phases: dict[str, Phase] = field(default_factory=dict)
+    downloading: float = 0.0
+    memory: list[tuple[float, int]] = field(default_factory=list)
+
+    @property
+    def now(self) -> float:
+        """Return monotonic seconds."""
+        return self.site.clock.monotonic()
+
+    def pump(self, timeout: float = POLL) -> None:
+        """Take what the log says now and tell about it."""
+        before = self.now
+        marks = self.follower.pump(timeout)
+        if self.follower.new:
+            self.moved = self.now
+        if self.follower.progress.phase == "download":
+            self.downloading += self.now - before
+        self._tell(marks)
+
+    def _tell(self, marks: tuple[Mark, ...]) -> None:
+        for mark in marks:
+            self._enter(mark)
+        progress = self.follower.progress
+        if marks:
+            i, n = progress.step or (None, None)
+            self.site.tell("phase", self.attempt.n, name=progress.phase, i=i, n=n)
+        if self.follower.new and progress.last:
+            self.site.tell("marked", self.attempt.n, text=progress.last.text.strip(), line=progress.last.number)
+
+    def _enter(self, mark: Mark) -> None:
+        if mark.role == "fact" or not mark.phase:
+            return
+        now = self.site.stamp()
+        known = self.phases.get(mark.phase)
+        if known is None:
+            self.phases = {k: replace(p, ended=p.ended or now) for k, p in self.phases.items()}
+            self.phases[mark.phase] = Phase(mark.phase, now)
+        elif mark.role in {"end", "ready"}:
+            self.phases[mark.phase] = replace(known, ended=now)
+        else:
+            return
+        self._keep_phases()
+
+    def _keep_phases(self) -> None:
+        self.site.note("phase", self.attempt.n, attempt={"phases": tuple(self.phases.values())})
+
+    def close_phases(self) -> tuple[Phase, ...]:
+        """End every open phase now and return all."""
+        now = stamp(self.site.clock.now())
+        return tuple(replace(p, ended=p.ended or now) for p in self.phases.values())
+
+    def look(self, every: float = 1.0) -> Status:
+        """Ask the host about the attempt, at most once in `every` seconds, sooner once the log showed the end."""
+        if self.fatal is not None:
+            every = 0.2
+        if self.now - self.looked >= every:
+            self.status = self.site.host.status(self.site.attempt_id(self.attempt.n))
+            self.looked = self.now
+            renew(self.site, self.attempt.settings)
+        return self.status
+
+
+def ended(vigil: Vigil) -> Ending | None:
+    """Return the verdict of a server that is gone; all of its log is here then."""
+    status = vigil.look()
+    if status.state == "running" and any(p.state != "Z" for p in status.tree):
+        return _dying(vigil)
+    if status.state in {"starting", "running"} and not status.reason:
+        return None
+    vigil.follower.drain(status.log_size)
+    reason = status.reason or "the server ended"
+    lines = (f"relight: {status.reason}",) if status.reason else ()
+    vigil.site.note("crashed", vigil.attempt.n, exit=status.exit, reason=reason)
+    return Ending("crashed", reason, status.exit, lines=lines)
+
+
+def _dying(vigil: Vigil) -> Ending | None:
+    """A server whose log shows the end and that does not go: it gets its time, then it counts as crashed."""
+    if not vigil.follower.watch.fatal:
+        vigil.fatal = None
+        return None
+    if vigil.fatal is None:
+        vigil.fatal = vigil.now
+        vigil.site.tell("crashed", vigil.attempt.n, reason="the log shows the end; waiting for the process to go")
+    if vigil.now - vigil.fatal < GRACE:
+        return None
+    vigil.site.note("crashed", vigil.attempt.n, reason="the log shows the end and the process stays")
+    return Ending("crashed", "the log shows the end and the process stays")

@@ -1,0 +1,49 @@
+"""What planning is told about the host and about earlier runs."""
+
+from relight.attempts.clock import epoch
+from relight.attempts.site import Site
+from relight.planning.world import World
+
+
+def world(site: Site) -> World:
+    """Return the world as it stands now."""
+    order = site.order
+    learned = site.learned
+    return World(
+        parser=site.parser,
+        version=site.version,
+        knowledge=site.knowledge,
+        answers=site.answers,
+        can_ask=site.can_ask and site.parser is not None and order.mode == "retry",
+        oracle_trusted=site.oracle_trusted,
+        overrides=order.overrides,
+        host_env=order.spec.env,
+        spent_seconds=spent(site),
+        max_attempts=order.max_attempts,
+        deadline=order.deadline,
+        learned=learned.nogoods if learned else (),
+        known_good=learned.known_good if learned else None,
+        settled=site.settled,
+        load_seconds=load_seconds(site),
+        port_holder=site.port_holder,
+        died=site.died,
+        gpu_count=len(site.known.gpus) if site.known and site.known.gpus else None,
+    )
+
+
+def spent(site: Site) -> float:
+    """Return the seconds this run has used; time the host was unreachable does not count."""
+    record = site.record
+    return max(0.0, site.clock.now() - epoch(record.started) - record.unreachable_seconds)
+
+
+def load_seconds(site: Site) -> float | None:
+    """Return how long the last real load of weights took, None where none was seen."""
+    spans = [
+        epoch(phase.ended) - epoch(phase.started)
+        for attempt in site.record.attempts
+        if attempt.rung == "real"
+        for phase in attempt.phases
+        if phase.name == "load_weights" and phase.ended
+    ]
+    return spans[-1] if spans else None
