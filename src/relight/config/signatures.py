@@ -17,7 +17,7 @@ KEYS = (
     "summary", "next", "remedy", "sample", "near_miss",
 )  # fmt: skip
 REMEDY_KEYS = (
-    "set", "unset", "set_env", "unset_env", "add", "bounds", "wait", "why", "gives_up", "cost", "needs", "versions",
+    "set", "unset", "set_env", "unset_env", "add", "scale", "bounds", "wait", "why", "gives_up", "cost", "needs", "versions",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
 
@@ -81,6 +81,7 @@ def _remedy(item: Mapping[str, Any], place: str) -> Remedy:
         set_env={k: str(v) for k, v in _of(item, "set_env", dict, default={}, place=where).items()},
         unset_env=_texts(item, "unset_env", where),
         add={k: float(v) for k, v in _of(item, "add", dict, default={}, place=where).items()},
+        scale={k: float(v) for k, v in _of(item, "scale", dict, default={}, place=where).items()},
         bounds={k: (float(v[0]), float(v[1])) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
         wait=float(item.get("wait", 0)),
         why=_text(item, "why", where),

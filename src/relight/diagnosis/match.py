@@ -82,3 +82,27 @@ def _fit(rule: Rule, places: str, phase: str | None) -> int | None:
     if places and any(regex.search(places) for regex in rule.frames):
         return 2
     return 1 if phase in rule.signature.phase else None
+
+
+def matcher(signatures: Sequence[Signature]) -> Matcher:
+    """Return the matcher of these signatures; built once for the same tuple."""
+    return _built(_Same(tuple(signatures)))
+
+
+class _Same:
+    """A tuple of signatures, equal to itself only: what it holds is too big to be compared each time."""
+
+    def __init__(self, signatures: tuple[Signature, ...]) -> None:
+        self.signatures = signatures
+        self._key = tuple(map(id, signatures))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=8)
+def _built(same: _Same) -> Matcher:
+    return Matcher(same.signatures)

@@ -27,7 +27,13 @@ class Marks:
     """Recognise marks line by line; holds only compiled patterns, so one may serve several logs."""
 
     def __init__(self, phases: Iterable[PhasePattern]) -> None:
-        self._patterns = [(p, re.compile(p.regex)) for p in phases if p.role != "frame"]
+        compiled = [(p, re.compile(p.regex)) for p in phases]
+        self._patterns = [(p, regex) for p, regex in compiled if p.role != "frame"]
+        self._frames = [(p.phase, regex) for p, regex in compiled if p.role == "frame"]
+
+    def phase_of_frames(self, places: str) -> str | None:
+        """Return the phase that a traceback's frames show ("file function", one a line), None where they do not."""
+        return next((phase for phase, regex in self._frames if regex.search(places)), None) if places else None
 
     def feed(self, line: Line) -> tuple[Mark, ...]:
         """Return the marks on one line; a bar that was redrawn counts with its last state."""

@@ -12,13 +12,17 @@ SignatureAction: TypeAlias = Literal["change", "again", "clean", "person"]
 
 @dataclass(frozen=True)
 class Remedy:
-    """A template for a repair. Values may hold `{fact}`; `add` moves a number, `bounds` keeps it legal."""
+    """A template for a repair. Values may hold `{fact}`; `add` and `scale` move a number, `bounds` keeps it legal.
+
+    A number that is moved starts from the value in use; where that is not known, the value in `set` is taken.
+    """
 
     set: Mapping[str, FlagValue] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     set_env: Mapping[str, str] = field(default_factory=dict)
     unset_env: tuple[str, ...] = ()
     add: Mapping[str, float] = field(default_factory=dict)
+    scale: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     wait: float = 0.0
     why: str = ""

@@ -1,0 +1,116 @@
+"""Every line of a log that may be evidence, with the signatures that claim it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relight.diagnosis.evidence import Evidence
+from relight.diagnosis.match import Claim, Matcher
+from relight.diagnosis.traceback import Block, Chain
+from relight.logs.records import Record
+from relight.words.signature import Role
+
+SHORTEST_WRAPPED = 40
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line (or an exception) that may be the cause. `claim` is None for an exception no signature knows."""
+
+    index: int
+    record: Record
+    text: str
+    phase: str | None
+    claim: Claim | None = None
+    block: Block | None = None
+    chain: tuple[Block, ...] = ()
+
+    @property
+    def role(self) -> Role:
+        """Return the role of the claiming signature; an unknown exception is a root."""
+        return self.claim.signature.role if self.claim else "root"
+
+    @property
+    def named(self) -> bool:
+        """Say whether a signature that is not generic claims it."""
+        return self.claim is not None and not self.claim.signature.generic
+
+
+def candidates(evidence: Evidence, matcher: Matcher) -> list[Candidate]:
+    """Return all candidates in the order of the log."""
+    found = [*_exceptions(evidence, matcher), *_lines(evidence, matcher)]
+    return sorted(found, key=lambda c: c.index)
+
+
+def _exceptions(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
+    for chain in evidence.chains:
+        judged = [_judged(block, evidence, matcher) for block in chain]
+        yield _of_chain(chain, judged)
+
+
+def _judged(block: Block, evidence: Evidence, matcher: Matcher) -> Candidate:
+    phase = _phase_of(block, evidence)
+    block.more = _without_advice(block, matcher)
+    texts = dict.fromkeys((block.text(), block.text("")))
+    claims = [c for text in texts for c in matcher.claims(text, places=block.places, phase=phase)]
+    best = max(claims, key=lambda c: c.strength, default=None)
+    return Candidate(evidence.index(block.number), block.end, block.text(), phase, best, block)
+
+
+def _phase_of(block: Block, evidence: Evidence) -> str | None:
+    by_frame = evidence.progress.marks.phase_of_frames(block.places)
+    return by_frame or evidence.phase_at(block.start.number)
+
+
+def _without_advice(block: Block, matcher: Matcher) -> list[Record]:
+    kept: list[Record] = []
+    for rec in block.more:
+        claims = matcher.claims(rec.body)
+        if claims and claims[0].signature.role in {"advice", "cascade", "noise"}:
+            break
+        kept.append(rec)
+    return kept
+
+
+def _of_chain(chain: Chain, judged: list[Candidate]) -> Candidate:
+    """Return the block of a chained traceback that names the cause."""
+    best = _named_block(judged) or _block_by_link(chain, judged)
+    return Candidate(best.index, best.record, best.text, best.phase, best.claim, best.block, tuple(chain))
+
+
+def _named_block(judged: list[Candidate]) -> Candidate | None:
+    return next((c for c in judged if c.named and c.role == "root"), None)
+
+
+def _block_by_link(chain: Chain, judged: list[Candidate]) -> Candidate:
+    rooted = [c for c in judged if c.role == "root"] or judged
+    last = rooted[-1]
+    if last.block is not None and (last.block.link == "during" or _for_the_user(last.text)):
+        return last
+    return rooted[0]
+
+
+def _for_the_user(text: str) -> bool:
+    return " --" in text or "/" in text or "'--" in text
+
+
+def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
+    for index, rec in enumerate(evidence.records):
+        if rec.number in evidence.taken or not rec.body.strip():
+            continue
+        claims = matcher.claims(rec.body, phase=evidence.phases[index]) or _wrapped(evidence, matcher, index)
+        if claims:
+            yield Candidate(index, rec, rec.body.strip(), evidence.phases[index], claims[0])
+
+
+def _wrapped(evidence: Evidence, matcher: Matcher, index: int) -> list[Claim]:
+    """Return claims on a line together with the next one: a message that was cut in two."""
+    body = evidence.records[index].body
+    after = evidence.records[index + 1] if index + 1 < len(evidence.records) else None
+    if len(body) < SHORTEST_WRAPPED or after is None or after.fresh or after.number in evidence.taken:
+        return []
+    for glue in ("", " "):
+        claims = matcher.claims(body + glue + after.body.strip(), phase=evidence.phases[index])
+        spanning = [c for c in claims if c.match.start() < len(body) < c.match.end()]
+        if spanning:
+            return spanning
+    return []

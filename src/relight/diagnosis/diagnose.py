@@ -1,0 +1,135 @@
+"""Name the failure that a log shows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from relight.diagnosis.candidates import Candidate, candidates
+from relight.diagnosis.cause import cause_of, traceback_of
+from relight.diagnosis.evidence import Evidence, gather
+from relight.diagnosis.given import Given, read_given
+from relight.diagnosis.kernel import with_kernel
+from relight.diagnosis.match import matcher
+from relight.diagnosis.rank import Choice, choose
+from relight.diagnosis.repairs import repairs_for
+from relight.diagnosis.silence import last_progress, stopped
+from relight.diagnosis.wants import read_source, wants_of
+from relight.logs.lines import Line, shown
+from relight.words.attempt import Exit
+from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
+from relight.words.kinds import KINDS, family
+from relight.words.knowledge import Knowledge
+
+UNUSUAL = 5
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the process ended, and what the kernel logged since it began; () where that may not be read."""
+
+    exit: Exit | None = None
+    kernel: tuple[str, ...] = ()
+
+
+def diagnose(
+    lines: Iterable[Line],
+    knowledge: Knowledge,
+    *,
+    name: str,
+    argv: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    ended: Ended | None = None,
+    running: bool = False,
+    sources: Mapping[str, str] | None = None,
+) -> Diagnosis:
+    """Return the diagnosis of one log.
+
+    `argv` is the command after the module, empty where it is not known; `running` says the process lives;
+    `sources` maps files named in `Diagnosis.wants` to their text. Never raises for what a log holds.
+    """
+    evidence = gather(lines, knowledge.phases)
+    choice = choose(candidates(evidence, matcher(knowledge.signatures)), evidence)
+    choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
+    engine = Engine(version=version_of(evidence))
+    base = Diagnosis(log=name, verdict="unknown", engine=engine)
+    if choice.root is None:
+        return _without_failure(base, evidence, running=running)
+    given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
+    return _failed(base, choice, choice.root, evidence, given, sources or {})
+
+
+def _failed(
+    base: Diagnosis,
+    choice: Choice,
+    root: Candidate,
+    evidence: Evidence,
+    given: Given,
+    sources: Mapping[str, str],
+) -> Diagnosis:
+    cause = cause_of(choice)
+    reading = read_source(root, given, sources)
+    return replace(
+        base,
+        verdict="failed",
+        cause=cause,
+        traceback=traceback_of(root),
+        constraint=reading.constraint,
+        cascade=tuple(_line(c) for c in choice.cascade),
+        repairs=repairs_for(root, cause.facts if cause else {}, given, base.engine.version, reading.repairs),
+        action=root.claim.signature.action if root.claim else "change",
+        evidence=_unusual(root, evidence),
+        wants=wants_of(root, sources),
+    )
+
+
+def _line(candidate: Candidate) -> LogLine:
+    return LogLine(candidate.record.number, shown(candidate.record.line.text))
+
+
+def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
+    """Return the lines around a root that no signature knows: what a new signature would be made of."""
+    if root.named:
+        return ()
+    near = evidence.records[max(0, root.index - 2) : root.index + UNUSUAL - 2]
+    return tuple(LogLine(rec.number, shown(rec.line.text)) for rec in near if rec.body.strip())
+
+
+def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool) -> Diagnosis:
+    if evidence.progress.ready is not None:
+        return replace(base, verdict="healthy")
+    if not evidence.progress.spans:
+        return base
+    if running:
+        return replace(base, verdict="starting")
+    return replace(base, verdict="failed", cause=_silent(evidence), action="change")
+
+
+def _silent(evidence: Evidence) -> Cause:
+    kind = "hang.startup" if stopped(evidence) else "unknown"
+    last = last_progress(evidence)
+    return Cause(
+        family=family(kind),
+        kind=kind,
+        signature=None,
+        fingerprint="",
+        line=last.number if last else None,
+        text=shown(last.line.text) if last else "",
+        rank=last.rank if last else None,
+        phase=evidence.progress.phase,
+        confidence=0.5 if kind != "unknown" else 0.2,
+        summary=f"{KINDS[kind]} The log ends in phase {evidence.progress.phase} and names no failure.",
+    )
+
+
+def version_of(evidence: Evidence) -> str | None:
+    """Return the engine's version where the log prints it."""
+    for mark in ("version_in_args", "version"):
+        for facts in evidence.progress.facts.get(mark, {}).values():
+            return str(facts["version"])
+    return None
+
+
+def printed_arguments(evidence: Evidence) -> str:
+    """Return the engine's own dump of its arguments, "" where the log has none."""
+    for facts in evidence.progress.facts.get("server_args", {}).values():
+        return str(facts.get("dict") or facts.get("repr") or "")
+    return ""

@@ -1,0 +1,48 @@
+"""A whole log, read once: records, phases, tracebacks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from relight.diagnosis.order import put_in_order
+from relight.diagnosis.traceback import Chain, Reader
+from relight.logs.lines import Line
+from relight.logs.marks import Marks
+from relight.logs.progress import Progress
+from relight.logs.records import Record, record
+from relight.words.knowledge import PhasePattern
+
+
+@dataclass
+class Evidence:
+    """What a log holds. `phases` has, for each record, the phase its rank was in before the line."""
+
+    records: list[Record] = field(default_factory=list)
+    phases: list[str | None] = field(default_factory=list)
+    progress: Progress = field(default_factory=lambda: Progress(Marks(())))
+    chains: list[Chain] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    place: dict[int, int] = field(default_factory=dict)
+
+    def index(self, number: int) -> int:
+        """Return the position in `records` of the line with this number."""
+        return self.place[number]
+
+    def phase_at(self, number: int) -> str | None:
+        """Return the phase a line's rank was in."""
+        return self.phases[self.place[number]]
+
+
+def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
+    """Read the lines of the last attempt that a log holds."""
+    found = put_in_order([record(line) for line in lines])
+    marks = Marks(phases)
+    evidence = Evidence(records=found, progress=Progress(marks))
+    reader = Reader()
+    for index, rec in enumerate(found):
+        evidence.place[rec.number] = index
+        evidence.phases.append(evidence.progress.phase_of(rec.rank))
+        reader.feed(rec)
+        if rec.number not in reader.taken:
+            evidence.progress.read(rec)
+    evidence.chains, evidence.taken = reader.chains, reader.taken
+    return evidence

@@ -1,0 +1,74 @@
+"""What the failing command gave, and what is known of the flags of its version."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from relight.logs.marks import as_number
+from relight.words.argv import from_argv
+from relight.words.knowledge import Knowledge, Rename
+from relight.words.parser import HostParser
+from relight.words.settings import FlagValue
+
+_FIELD = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*('[^']*'|\"[^\"]*\"|-?[\w.+]+)")
+
+
+@dataclass(frozen=True)
+class Given:
+    """The flags and variables of a command, the fields the log printed for it, and the parser of its version."""
+
+    flags: Mapping[str, FlagValue] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    parser: HostParser | None = None
+    renames: Sequence[Rename] = ()
+
+    @cached_property
+    def _by_dest(self) -> dict[str, str]:
+        return {self._dest(name): name for name in self.flags}
+
+    def _dest(self, name: str) -> str:
+        flag = self.parser.resolve(name) if self.parser else None
+        return flag.dest if flag else name.replace("-", "_")
+
+    def written(self, name: str) -> str | None:
+        """Return `name` as the command wrote it, None where the command does not give it."""
+        if name in self.flags:
+            return name
+        return self._by_dest.get(self._dest(name))
+
+    def name(self, flag: str) -> str | None:
+        """Return the name this version has for `flag`: as the command wrote it where it did; None if it has none."""
+        written = self.written(flag)
+        if written or self.parser is None or flag in self.parser:
+            return written or flag
+        for rename in self.renames:
+            if rename.old == flag and not rename.env:
+                return next((n for n in rename.set if n in self.parser), None)
+            if flag in rename.set and rename.old in self.parser:
+                return rename.old
+        return None
+
+    def value(self, flag: str) -> FlagValue | None:
+        """Return the value in use: given, else printed by the log, else None."""
+        written = self.written(flag)
+        if written is not None:
+            value = self.flags[written]
+            return as_number(value) if isinstance(value, str) else value
+        found: FlagValue | None = self.fields.get(self._dest(flag))
+        return found
+
+
+def read_given(
+    argv: Sequence[str], env: Mapping[str, str], printed: str, knowledge: Knowledge, version: str | None
+) -> Given:
+    """Put together what is known of a command. `printed` is the log's own dump of its arguments, empty without one."""
+    parser = knowledge.parser_for(version)
+    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames)
+
+
+def _fields(printed: str) -> dict[str, Any]:
+    found = {name: as_number(value.strip("'\"")) for name, value in _FIELD.findall(printed)}
+    return {k: v for k, v in found.items() if v not in {"None", "null", ""}}

@@ -1,0 +1,115 @@
+"""Changes that a failure's own message names: "use --flag value", "remove --flag", "set NAME=1"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relight.diagnosis.given import Given
+from relight.words.settings import FlagValue, Repair
+
+_CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n|,?\s+\bor\b\s+(?:alternatively\s+)?|,\s+but\s+|:\s+(?=\d\.)|\s\(?\d\)\s")
+_FLAG = re.compile(
+    r"(?<![\w-])[`'\"]?--(?P<flag>[a-z][a-z0-9]*(?:[-_][a-z0-9.]+)*)[`'\"]?"
+    r"(?:(?:=|\s+(?:to\s+|=\s*|is\s+)?|\s*<)[`'\"]?(?P<value>-?[A-Za-z0-9][\w./+-]*|\{[^}]*\})[`'\"]?)?"
+)
+_ENV = re.compile(r"\b(?P<name>(?:[A-Z][A-Z0-9]*_)+[A-Z0-9]+)\s*(?:=|\s+to\s+)\s*[`'\"]?(?P<value>[\w./:+-]+)")
+_DO = re.compile(
+    r"\b(?:use|using|set|setting|pass|passing|add|adding|specify|try|provide|enable|need|needs|requires?|required"
+    r"|switch|consider|increase|decrease|reduce|lower|raise|must be|should be|either|with)\b",
+    re.IGNORECASE,
+)
+_UNDO = re.compile(
+    r"\b(?:remove|removing|drop|unset|disable|do not (?:use|set|pass)|don't (?:use|set|pass)|without"
+    r"|cannot be used|can't be used|not (?:be )?(?:compatible|supported|allowed)|incompatible|mutually exclusive"
+    r"|conflicts?|turn off|not support|instead of|unless|only supported|is only|only supports?)\b",
+    re.IGNORECASE,
+)
+_WORDS = {
+    "to", "and", "is", "are", "for", "with", "or", "if", "when", "in", "on", "at", "of", "the", "a", "an", "as", "by",
+    "cannot", "can", "must", "should", "requires", "require", "instead", "only", "not", "does", "do", "has", "was",
+    "flag", "option", "argument", "that", "which", "than", "from", "but", "will", "it", "this", "be", "may", "value",
+    "larger", "smaller", "higher", "lower", "above", "below", "explicitly", "supports", "support", "backend", "yet",
+    "set", "used", "greater", "less", "too", "because", "since", "while", "either", "both", "parameter", "parameters",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A flag or variable in a message: with a value or bare, advised, or said to be in the way."""
+
+    name: str
+    value: str | None
+    env: bool
+    advised: bool
+    against: bool
+    clause: int
+
+
+def mentions(message: str) -> list[Mention]:
+    """Return the flags and variables a message names, in order."""
+    return [m for i, clause in enumerate(_CLAUSE.split(message)) for m in _in_clause(clause, i)]
+
+
+def _in_clause(clause: str, number: int) -> Iterator[Mention]:
+    for match in _FLAG.finditer(clause):
+        before = clause[: match.start()]
+        value = match["value"]
+        plain = None if value is None or value.lower().rstrip(".,;:") in _WORDS else value.rstrip(".,;:")
+        flag = match["flag"].rstrip(".").replace("_", "-")
+        yield Mention(flag, plain, False, *_mood(before, clause), number)
+    for match in _ENV.finditer(clause):
+        yield Mention(match["name"], match["value"].rstrip(".,;"), True, *_mood(clause[: match.start()], clause), number)
+
+
+def _mood(before: str, clause: str) -> tuple[bool, bool]:
+    """Say whether the clause advises what follows `before`, and whether it speaks against it: the nearest verb."""
+    do = max((m.end() for m in _DO.finditer(before)), default=-1)
+    undo = max((m.end() for m in _UNDO.finditer(before)), default=-1)
+    later = _UNDO.search(clause, len(before))
+    return do > undo, undo > do or (do < 0 and later is not None)
+
+
+def message_repairs(message: str, given: Given) -> list[Repair]:
+    """Return repairs that a message proposes, those that keep most first."""
+    found = mentions(message)
+    made = [*_advised(found, given), *_removed(found, given)]
+    return list({_key(r): r for r in made if r}.values())
+
+
+def _advised(found: list[Mention], given: Given) -> Iterator[Repair]:
+    """One repair for each clause that advises: what it names together belongs together."""
+    for clause in dict.fromkeys(m.clause for m in found):
+        wanted = [m for m in found if m.clause == clause and m.advised]
+        flags = {n: v for m in wanted if not m.env and (n := given.name(m.name)) and (v := _value(m, given)) is not None}
+        env = {m.name: m.value for m in wanted if m.env and m.value is not None}
+        fresh = {n: v for n, v in flags.items() if str(given.value(n)) != str(v)}
+        if fresh or any(given.env.get(k) != v for k, v in env.items()):
+            names = ", ".join([*(f"--{n}" for n in fresh), *env])
+            yield Repair(set=fresh, set_env=env, why=f"the message asks for {names}", origin="message", cost=1)
+
+
+def _value(mention: Mention, given: Given) -> FlagValue | None:
+    """Return the value a mention gives; True for a switch; None where only a person could choose."""
+    flag = given.parser.resolve(mention.name) if given.parser else None
+    if flag is None:
+        return mention.value if mention.value is not None else True
+    if not flag.takes_value:
+        return True
+    if mention.value is None or (flag.choices and mention.value not in flag.choices):
+        return None
+    if flag.type in {"int", "float"} and not re.fullmatch(r"-?[\d.]+", mention.value):
+        return None
+    return mention.value
+
+
+def _removed(found: list[Mention], given: Given) -> Iterator[Repair]:
+    """One repair for each flag of the command that the message speaks of: leaving it away."""
+    against = sorted(found, key=lambda m: not m.against)
+    for mention in against:
+        written = None if mention.env else given.written(mention.name)
+        if written and not mention.advised:
+            yield Repair(unset=(written,), why=f"the message speaks of --{written}", origin="message", cost=2)
+
+
+def _key(repair: Repair) -> tuple[object, ...]:
+    return (tuple(sorted(repair.set.items(), key=str)), repair.unset, tuple(sorted(repair.set_env.items())))

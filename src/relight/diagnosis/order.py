@@ -1,0 +1,76 @@
+"""Put the records of a log in the order things happened, and keep the last attempt."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from relight.logs.lines import Line
+from relight.logs.records import Record, record
+
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
+_FRAME = re.compile(r'^\s*File "[^"]+", line \d+')
+
+
+def put_in_order(found: Sequence[Record]) -> list[Record]:
+    """Return the records oldest first, lines that a terminal cut put together again."""
+    records = _unwrapped(list(found))
+    if not _newest_first(records):
+        return records
+    return _lines_reversed(records) if _frames_reversed(records) else _records_reversed(records)
+
+
+def _newest_first(records: Sequence[Record]) -> bool:
+    times = [rec.time for rec in records if rec.time and len(rec.time) >= 19]
+    falls = sum(a > b for a, b in zip(times, times[1:], strict=False))
+    rises = sum(a < b for a, b in zip(times, times[1:], strict=False))
+    return falls >= 2 and rises * 4 < falls
+
+
+def _frames_reversed(records: Sequence[Record]) -> bool:
+    """Say whether a traceback's frames stand above its first line."""
+    above = below = 0
+    for before, rec, after in zip([None, *records], records, [*records[1:], None], strict=False):
+        if _TRACEBACK.search(rec.body):
+            above += bool(before and _FRAME.match(before.body)) or bool(before and before.body[:4] == "    ")
+            below += bool(after and _FRAME.match(after.body))
+    return above >= below
+
+
+def _lines_reversed(records: Sequence[Record]) -> list[Record]:
+    return list(reversed(records))
+
+
+def _records_reversed(records: Sequence[Record]) -> list[Record]:
+    """Turn records round, each with the lines that continue it."""
+    groups: list[list[Record]] = []
+    for rec in records:
+        if rec.time or not groups:
+            groups.append([rec])
+        else:
+            groups[-1].append(rec)
+    return [rec for group in reversed(groups) for rec in group]
+
+
+def _unwrapped(records: list[Record]) -> list[Record]:
+    """Join lines that were cut at one fixed width; each keeps the number of its first part."""
+    width = _cut_width(records)
+    if width is None:
+        return records
+    joined: list[Record] = []
+    for rec in records:
+        before = joined[-1] if joined else None
+        if before and (len(before.line.text) % width == 0) and before.line.text and not rec.fresh:
+            line = before.line
+            joined[-1] = record(Line(line.number, line.offset, line.text + rec.line.text))
+        else:
+            joined.append(replace(rec))
+    return joined
+
+
+def _cut_width(records: Sequence[Record]) -> int | None:
+    lengths = [len(rec.line.text) for rec in records]
+    width = max(lengths, default=0)
+    full = sum(length == width for length in lengths)
+    if width < 60 or full < 3 or full * 20 < len(lengths):
+        return None
+    return width

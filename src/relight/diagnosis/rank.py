@@ -1,0 +1,61 @@
+"""Choose the root among all candidates: the first of the cascade, named before generic, roots before consequences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.evidence import Evidence
+
+AFTERLIFE = 5
+"""Signs of life after which a failure is taken to have been survived."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The root, and what followed from it. `root` is None where nothing failed."""
+
+    root: Candidate | None
+    cascade: tuple[Candidate, ...] = ()
+    survived: tuple[Candidate, ...] = ()
+    second: Candidate | None = None
+
+
+def choose(found: Sequence[Candidate], evidence: Evidence) -> Choice:
+    """Return the root among candidates in the order of the log."""
+    stop = _stopped_by_hand(evidence)
+    fit = [c for c in found if c.role in {"root", "cascade"} and c.index < stop]
+    survived = tuple(c for c in fit if _survived(c, evidence))
+    fatal = [c for c in fit if c not in survived]
+    root = _root(fatal)
+    if root is None:
+        return Choice(None, survived=survived)
+    others = [c for c in fatal if c is not root and c.role == "root"]
+    cascade = tuple(c for c in fatal if c.role == "cascade" and c is not root)
+    return Choice(root, cascade, survived, others[0] if others else None)
+
+
+def _root(fatal: Sequence[Candidate]) -> Candidate | None:
+    roots = [c for c in fatal if c.role == "root"]
+    named = [c for c in roots if c.named]
+    if named:
+        return named[0]
+    if roots:
+        return min(roots, key=lambda c: (c.claim is None and c.block is None, c.index))
+    return _best_cascade(fatal)
+
+
+def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:
+    """Return the consequence that says most: one that tells how the other process died before one that does not."""
+    telling = [c for c in fatal if c.claim and c.claim.signature.kind != "comm.peer_died"]
+    return next(iter([*telling, *fatal]), None)
+
+
+def _survived(candidate: Candidate, evidence: Evidence) -> bool:
+    """Say whether the start went on to readiness, or serving went on, after the line."""
+    ready = evidence.progress.ready
+    return ready is not None and candidate.record.number < ready.line
+
+
+def _stopped_by_hand(evidence: Evidence) -> int:
+    span = evidence.progress.spans.get("shutdown")
+    return evidence.index(span.first.line) if span else len(evidence.records)

@@ -1,0 +1,85 @@
+"""A signature's remedies as repairs for the command and version at hand."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion
+
+from relight.diagnosis.given import Given
+from relight.words.settings import FlagValue, Repair
+from relight.words.signature import Remedy, Signature
+
+_HOLE = re.compile(r"\{\w+\}")
+
+
+def repairs_of(signature: Signature, facts: Mapping[str, Any], given: Given, version: str | None) -> list[Repair]:
+    """Return the repairs of a signature's remedies that this version can carry out, in the file's order."""
+    fit = [r for r in signature.remedies if version_fits(r.versions, version) and all(given.name(n) for n in r.needs)]
+    made = [_repair(remedy, facts, given) for remedy in fit]
+    return [repair for repair in made if repair]
+
+
+def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | None:
+    flags = {**remedy.set, **_moved(remedy, given)}
+    named = {given.name(name): _filled(value, facts) for name, value in flags.items()}
+    unset = tuple(name for flag in remedy.unset if (name := given.written(flag)))
+    if None in named or None in named.values():
+        return None
+    changes = {str(name): value for name, value in named.items() if value is not None}
+    changes = {name: value for name, value in changes.items() if not _same(given.value(name), value)}
+    env = {k: filled(v, facts) for k, v in remedy.set_env.items()}
+    if None in env.values() or not (changes or unset or env or remedy.unset_env):
+        return None
+    return Repair(
+        set=changes,
+        unset=unset,
+        set_env={k: v for k, v in env.items() if v is not None},
+        unset_env=remedy.unset_env,
+        why=filled(remedy.why, facts) or remedy.why,
+        gives_up=remedy.gives_up,
+        cost=remedy.cost,
+        origin="signature",
+    )
+
+
+def _moved(remedy: Remedy, given: Given) -> dict[str, FlagValue]:
+    """Return the numbers that `add` and `scale` move, starting from the value in use."""
+    moved: dict[str, FlagValue] = {}
+    for name in {**remedy.add, **remedy.scale}:
+        now = given.value(name)
+        if isinstance(now, int | float) and not isinstance(now, bool):
+            moved[name] = _within(now * remedy.scale.get(name, 1) + remedy.add.get(name, 0), remedy.bounds.get(name), now)
+    return moved
+
+
+def _within(value: float, bounds: tuple[float, float] | None, now: float) -> int | float:
+    low, high = bounds or (float("-inf"), float("inf"))
+    kept = min(max(value, low), high)
+    return int(kept) if isinstance(now, int) else round(kept, 4)
+
+
+def _same(now: FlagValue | None, value: FlagValue) -> bool:
+    return now is not None and str(now) == str(value)
+
+
+def _filled(value: FlagValue, facts: Mapping[str, Any]) -> FlagValue | None:
+    return filled(value, facts) if isinstance(value, str) else value
+
+
+def filled(template: str, facts: Mapping[str, Any]) -> str | None:
+    """Return the template with its {facts} filled in, None where one is not known."""
+    for name, value in facts.items():
+        template = template.replace("{" + name + "}", str(value))
+    return None if _HOLE.search(template) else template
+
+
+def version_fits(spec: str, version: str | None) -> bool:
+    """Say whether a version is in a range like ">=0.5.9,<0.5.16"; what is not known fits."""
+    if not spec or version is None:
+        return True
+    try:
+        return SpecifierSet(spec, prereleases=True).contains(version)
+    except (InvalidSpecifier, InvalidVersion):
+        return True

@@ -1,0 +1,37 @@
+"""All repairs for one cause, most trusted source first."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.given import Given
+from relight.diagnosis.message import message_repairs
+from relight.diagnosis.remedies import repairs_of
+from relight.diagnosis.usage import usage_repairs
+from relight.words.kinds import family
+from relight.words.settings import Repair
+
+
+def repairs_for(
+    root: Candidate,
+    facts: Mapping[str, Any],
+    given: Given,
+    version: str | None,
+    read: Iterable[Repair] = (),
+) -> tuple[Repair, ...]:
+    """Return repairs in the order they are trusted: message, source, memory, signature."""
+    signature = root.claim.signature if root.claim else None
+    kind = signature.kind if signature else "unknown"
+    told = usage_repairs(kind, facts, given) if family(kind) == "args" else []
+    if not told and family(kind) not in {"oom", "hardware", "hang"}:
+        told = message_repairs(root.text, given)
+    own = repairs_of(signature, facts, given, version) if signature else []
+    return _different([*told, *read, *own])
+
+
+def _different(found: Iterable[Repair]) -> tuple[Repair, ...]:
+    seen: dict[str, Repair] = {}
+    for repair in found:
+        key = f"{sorted(repair.set.items(), key=str)}{repair.unset}{sorted(repair.set_env.items())}{repair.unset_env}"
+        seen.setdefault(key, repair)
+    return tuple(seen.values())

@@ -1,0 +1,73 @@
+"""Which source files would tell more, and what they tell once they are here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.given import Given
+from relight.diagnosis.source.explain import constraint
+from relight.diagnosis.source.read import Reading, read_failure
+from relight.diagnosis.source.solve import repairs
+from relight.diagnosis.source.values import Values
+from relight.words.diagnosis import Constraint, Frame, Want
+from relight.words.kinds import family
+from relight.words.settings import Repair
+
+READABLE = {"args", "assertion", "engine", "unknown", "model", "kernel"}
+"""Families whose exceptions are decided by conditions in the engine's own source."""
+
+
+@dataclass(frozen=True)
+class SourceReading:
+    """What source reading gave: nothing while the source is not here."""
+
+    constraint: Constraint | None = None
+    repairs: tuple[Repair, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+def wants_of(root: Candidate, sources: Mapping[str, str]) -> tuple[Want, ...]:
+    """Return the engine's source file at the line that raised, unless it is here or would tell nothing."""
+    frame = _raising_frame(root)
+    if frame is None or frame.file in sources:
+        return ()
+    return (Want(frame.file, frame.line),)
+
+
+def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> SourceReading:
+    """Read the condition that failed from the source, where `sources` holds it."""
+    frame = _raising_frame(root)
+    if frame is None or frame.file not in sources or root.block is None:
+        return SourceReading()
+    reading = _reading(root, frame, sources)
+    if not reading.readable:
+        return SourceReading(more=reading.wants)
+    values = Values(given.flags, given.env, given.fields)
+    return SourceReading(
+        constraint(reading, values, given.parser), repairs(reading, values, given.parser), reading.wants
+    )
+
+
+def _reading(root: Candidate, frame: Frame, sources: Mapping[str, str]) -> Reading:
+    block = root.block
+    frames = block.frames if block else ()
+    outer = [(f.file, f.line) for f in frames[: frames.index(frame)]] if frame in frames else []
+    return read_failure(
+        sources[frame.file],
+        frame.file,
+        frame.line,
+        message=block.text().partition(": ")[2] if block else "",
+        type=block.type if block else "",
+        others=sources,
+        callers=outer,
+    )
+
+
+def _raising_frame(root: Candidate) -> Frame | None:
+    """Return the innermost frame where it is the engine's own code and the failure is decided there."""
+    block = root.block
+    kind = root.claim.signature.kind if root.claim else "unknown"
+    if block is None or not block.frames or family(kind) not in READABLE:
+        return None
+    frame = block.frames[-1]
+    return frame if "/sglang/" in frame.file or frame.file.startswith("sglang/") else None
