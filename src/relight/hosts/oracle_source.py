@@ -1,1 +1,383 @@
-"""The script that asks the engine's own argument validation, run by the host's interpreter."""
+"""Ask the engine's own argument validation: a script for the host's interpreter (stdlib only, grammar of Python 3.8).
+
+It reads one JSON request from stdin and prints one marked line of JSON. The engine is imported once by a worker; each
+candidate is a forked child that runs the real validation under limits and is then killed with all it started. A
+candidate whose environment differs in variables that were read during the import gets a worker of its own.
+relight.hosts.oracle builds the request and reads the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KILLED_WITH_PARENT, SUBREAPER = 1, 36
+TEXT, ITEM = 8000, 2000
+
+
+# --- processes
+
+
+def prctl(option: int, value: int) -> None:
+    """Set an option of this process; where there is no prctl nothing happens."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def fork(run: Callable[[int], None]) -> tuple[int, int]:
+    """Run `run(descriptor)` in a child in its own process group; return its pid and the end to read from."""
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    try:
+        os.close(reader)
+        os.setpgid(0, 0)
+        prctl(KILLED_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() == parent:
+            run(writer)
+    finally:
+        # Whatever happened in there, a child never returns into its parent's code.
+        os._exit(0)
+
+
+def kill(pid: int) -> int:
+    """Kill a child with its process group and return its wait status."""
+    for target in (-pid, pid):
+        with contextlib.suppress(OSError):
+            os.kill(target, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
+def children(pid: int) -> list[int]:
+    """Return the direct children of a process."""
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def reap() -> None:
+    """Kill what the candidates left behind: orphans come to us, because we are their subreaper."""
+    for _ in range(50):
+        left = children(os.getpid())
+        for pid in left:
+            kill(pid)
+        if not left:
+            return
+
+
+def rss(pid: int) -> int:
+    """Return the memory of a process in MiB, 0 where it cannot be read."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+    except (OSError, IndexError):
+        return 0
+
+
+def lines(reader: int, patience: Callable[[], float], watch: Callable[[], str]) -> Iterator[dict[str, Any]]:
+    """Yield the JSON lines a child writes. Ends with {"stopped": WHY} on time-out or when `watch` objects."""
+    rest, last = b"", time.monotonic()
+    while True:
+        ready = select.select([reader], [], [], 0.1)[0]
+        data = os.read(reader, 1 << 16) if ready else None
+        if data == b"":
+            return
+        if data:
+            last = time.monotonic()
+            *whole, rest = (rest + data).split(b"\n")
+            for line in whole:
+                yield json.loads(line.decode())
+        why = watch() or (f"no answer after {patience():.0f} s" if time.monotonic() - last > patience() else "")
+        if why:
+            yield {"stopped": why}
+            return
+
+
+def send(writer: int, message: dict[str, Any]) -> None:
+    """Write one JSON line, whole."""
+    data = (json.dumps(message) + "\n").encode()
+    while data:
+        data = data[os.write(writer, data) :]
+
+
+# --- one candidate
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return `value` as JSON can hold it, cut where it is deep or long."""
+    if isinstance(value, (bool, int, float, type(None))):
+        return value
+    if isinstance(value, str):
+        return value[:ITEM]
+    if depth < 4 and isinstance(value, dict):
+        return {str(k): plain(v, depth + 1) for k, v in list(value.items())[:200]}
+    if depth < 4 and isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v, depth + 1) for v in list(value)[:200]]
+    return repr(value)[:200]
+
+
+def resolved(settings: Any) -> dict[str, Any]:
+    """Return what validation made of the settings, field by field."""
+    if hasattr(settings, "resolved_dict"):
+        return {name: plain(value, 1) for name, value in settings.resolved_dict().items()}
+    return {f.name: plain(getattr(settings, f.name, None), 1) for f in dataclasses.fields(settings)}
+
+
+def validate(argv: list[str]) -> Any:
+    """Run the argument validation that a launch runs before it starts anything, and return the settings."""
+    settings = importlib.import_module("sglang.srt.server_args").prepare_server_args(argv)
+    for step in ("resolve_once", "check_server_args"):
+        if hasattr(settings, step):
+            getattr(settings, step)()
+    return settings
+
+
+def refusal(kind: Any, fault: Any, trace: Any) -> dict[str, Any]:
+    """Return an exception as an answer; its place is the innermost frame inside the engine."""
+    frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(trace)]
+    home = str(Path(getattr(sys.modules.get("sglang"), "__file__", None) or "/nowhere/x").parent) + os.sep
+    inside = [n for n, frame in enumerate(frames) if frame[0].startswith(home)]
+    frames = frames[: inside[-1] + 1] if inside else frames
+    place = frames[-1] if frames else ("", 0, "")
+    name = kind.__qualname__ if kind.__module__ == "builtins" else kind.__module__ + "." + kind.__qualname__
+    return {
+        "passed": False,
+        "type": name,
+        "message": str(fault)[:TEXT],
+        "file": place[0],
+        "line": place[1],
+        "frames": [f for f in frames if f[0].startswith(home)][-12:],
+    }
+
+
+def adopt(env: dict[str, str], instead_of: dict[str, str], base: dict[str, str]) -> None:
+    """Give this process the environment `env` on top of `base`, where it had `instead_of`."""
+    for name in set(instead_of) - set(env):
+        if name in base:
+            os.environ[name] = base[name]
+        else:
+            os.environ.pop(name, None)
+    os.environ.update(env)
+
+
+def candidate(writer: int, argv: list[str], output: int) -> None:
+    """Validate one candidate in this process and write the answer."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.argv = ["launch_server.py", *argv]
+    answer: dict[str, Any] = {}
+    modules = set(sys.modules)
+    try:
+        answer = {"passed": True, "resolved": resolved(validate(argv))}
+    finally:
+        # Not an except: whatever validation raises, SystemExit and KeyboardInterrupt too, is an answer.
+        kind, fault, trace = sys.exc_info()
+        if kind is not None:
+            answer = refusal(kind, fault, trace)
+        answer["modules"] = [name for name in sys.modules if name not in modules]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        send(writer, answer)
+
+
+def words_of(output: Any) -> str:
+    """Return the end of what a candidate printed."""
+    output.seek(0, os.SEEK_END)
+    output.seek(max(0, output.tell() - TEXT))
+    return bytes(output.read()).decode(errors="replace")
+
+
+def ask(run: Callable[[int, int], None], limits: dict[str, Any]) -> dict[str, Any]:
+    """Let `run(writer, output)` answer in a child under limits; return its answer, whatever becomes of it."""
+    before = rss(os.getpid())
+    with tempfile.TemporaryFile() as output:
+        pid, reader = fork(lambda writer: run(writer, output.fileno()))
+
+        def watch() -> str:
+            return f"more than {limits['memory']} MiB" if rss(pid) - before > limits["memory"] else ""
+
+        answer = next(lines(reader, lambda: limits["candidate"], watch), None)
+        os.close(reader)
+        status = kill(pid)
+        if answer is None:
+            answer = silence(f"ended with wait status {status} before it answered")
+        elif "stopped" in answer:
+            answer = silence(answer["stopped"])
+        answer["log"] = words_of(output)
+    return answer
+
+
+def silence(why: str) -> dict[str, Any]:
+    """Return the answer for a candidate that could not be validated."""
+    return {"passed": False, "type": "NoAnswer", "message": "validation: " + why}
+
+
+# --- one import
+
+
+def remember_reads(seen: set[str]) -> Callable[[], None]:
+    """Note the variables that are read by name from now on; return what ends it."""
+    kind: Any = type(os.environ)
+    original = kind.__getitem__
+
+    def noted(self: Any, key: str) -> Any:
+        # Code that walks over all variables (to rename old ones, say) has not asked for this one.
+        if sys._getframe(1).f_code.co_name != "__iter__":  # noqa: SLF001  there is no other way to see a caller
+            seen.add(key)
+        return original(self, key)
+
+    kind.__getitem__ = noted
+    return lambda: setattr(kind, "__getitem__", original)
+
+
+def load(writer: int) -> None:
+    """Import the engine and say how long it took, or why it cannot be."""
+    started = time.monotonic()
+    try:
+        importlib.import_module("sglang.srt.server_args")
+        send(writer, {"loaded": round(time.monotonic() - started, 2)})
+    finally:
+        kind, fault, trace = sys.exc_info()
+        if kind is not None:
+            send(writer, {"failed": refusal(kind, fault, trace)})
+
+
+def preload(modules: list[str], tried: set[str]) -> None:
+    """Import what a candidate imported on the way, so that the next ones need not."""
+    for name in set(modules) - tried:
+        tried.add(name)
+        # A module that a child imported once may still object here; the next child then imports it again.
+        with contextlib.suppress(
+            ImportError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError
+        ):
+            importlib.import_module(name)
+    gc.freeze()
+
+
+def worker(writer: int, group: list[dict[str, Any]], limits: dict[str, Any]) -> None:
+    """Import the engine with the first candidate's environment; answer for every one that this import is good for."""
+    base, env = dict(os.environ), group[0]["env"]
+    os.environ.update(env)
+    seen: set[str] = set()
+    tried: set[str] = set()
+    forget = remember_reads(seen)
+    load(writer)
+    for item in group:
+        changed = {name for name in set(env) | set(item["env"]) if env.get(name) != item["env"].get(name)}
+        if changed & seen:
+            continue
+
+        def run(answer_to: int, output: int, item: dict[str, Any] = item) -> None:
+            adopt(item["env"], env, base)
+            candidate(answer_to, item["argv"], output)
+
+        answer = ask(run, limits)
+        modules = answer.pop("modules", [])
+        send(writer, {"index": item["index"], "answer": answer})
+        preload(modules, tried)
+    forget()
+
+
+def alone(item: dict[str, Any], writer: int, output: int) -> None:
+    """Import the engine and validate one candidate in the same process, for validation that does not bear a fork."""
+    os.environ.update(item["env"])
+    os.dup2(output, 2)
+    importlib.import_module("sglang.srt.server_args")
+    candidate(writer, item["argv"], output)
+
+
+# --- the whole question
+
+
+def one_import(group: list[dict[str, Any]], limits: dict[str, Any], found: dict[int, Any]) -> dict[str, Any]:
+    """Let one worker answer what it can into `found`; return {"loaded": SECONDS} or why it could not go on."""
+    pid, reader = fork(lambda writer: worker(writer, group, limits))
+    outcome: dict[str, Any] = {}
+
+    def patience() -> float:
+        return float(limits["candidate"] + 15 if "loaded" in outcome else limits["load"])
+
+    for line in lines(reader, patience, lambda: "" if time.monotonic() < limits["until"] else "out of time"):
+        if "index" in line:
+            found[line["index"]] = line["answer"]
+        else:
+            outcome.update(line)
+    os.close(reader)
+    kill(pid)
+    reap()
+    return outcome
+
+
+def bears_no_fork(answer: dict[str, Any]) -> bool:
+    """Say whether a child failed only because its parent had initialised CUDA before the fork."""
+    return "forked subprocess" in answer.get("message", "")
+
+
+def answer_all(items: list[dict[str, Any]], limits: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers of all candidates, in order, or why there are none."""
+    found: dict[int, Any] = {}
+    seconds, why = [], ""
+    left = list(items)
+    for _ in range(limits["imports"]):
+        outcome = one_import(left, limits, found) if left else {}
+        seconds += [outcome["loaded"]] if "loaded" in outcome else []
+        why = why or outcome.get("stopped", "") or outcome.get("failed", {}).get("message", "")
+        if why or len(found) == len(items):
+            break
+        left = [item for item in left if item["index"] not in found]
+    roomy = {**limits, "candidate": limits["load"] + limits["candidate"]}
+    again = [item for item in items if bears_no_fork(found.get(item["index"], {}))]
+    for item in again[:5]:
+        found[item["index"]] = ask(functools.partial(alone, item), roomy)
+        reap()
+    missing = silence(why or f"its environment needs an import of its own, and {limits['imports']} were made")
+    return {"seconds": seconds, "why": why, "answers": [found.get(item["index"], missing) for item in items]}
+
+
+def main() -> None:
+    """Read the request from stdin, print the marked answer, leave nothing behind."""
+    request = json.loads(sys.stdin.buffer.read().decode())
+    limits = {**request["limits"], "until": time.monotonic() + request["limits"]["total"]}
+    out = os.dup(1)
+    os.dup2(2, 1)
+    prctl(SUBREAPER, 1)
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+    for name in request["without"]:
+        os.environ.pop(name, None)
+    folder = tempfile.mkdtemp(prefix="relight-oracle-")
+    os.chdir(folder)
+    tempfile.tempdir = os.environ["TMPDIR"] = folder
+    try:
+        answer = answer_all(request["candidates"], limits)
+    finally:
+        os.chdir("/")
+        shutil.rmtree(folder, ignore_errors=True)
+    with os.fdopen(out, "w") as stream:
+        stream.write(request["mark"] + json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from relight.words.attempt import Nogood, Option, Rung
+from relight.words.diagnosis import Frame
 from relight.words.settings import Repair, Settings
 
 
@@ -91,7 +92,8 @@ Step: TypeAlias = Launch | Ask | Reject | Wait | Clean | Person | Exhausted | Sp
 class Answer:
     """What the host's own argument validation said of one candidate.
 
-    `file` and `line` are where it refused; `resolved` what it made of the settings when it passed.
+    `file` and `line` are where it refused, `frames` the way there through the engine (outermost first); `resolved` is
+    what it made of the settings when it passed. Type "NoAnswer": this candidate could not be validated.
     """
 
     passed: bool
@@ -101,6 +103,7 @@ class Answer:
     line: int = 0
     resolved: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
+    frames: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True)
