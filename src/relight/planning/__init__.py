@@ -1,6 +1,6 @@
 """What to do next, decided from what is known. Pure: values in, values out."""
 
-from relight.planning.plan import next_step
+from relight.planning.plan import next_step, next_win
 from relight.planning.world import World
 
-__all__ = ["World", "next_step"]
+__all__ = ["World", "next_step", "next_win"]

@@ -1,0 +1,98 @@
+"""Bounds on numbers, from sums over what a failure printed: facts NAME_low and NAME_high of a cause."""
+
+from collections.abc import Iterable, Mapping
+from math import ceil, floor
+from typing import Any
+
+from relight.planning import terms
+from relight.planning.ground import Ground
+from relight.planning.names import View
+from relight.words.attempt import Term
+from relight.words.settings import Repair
+
+GRAIN = 0.001  # fractions are printed and compared with three decimals
+
+
+def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
+    """Return the bounds that a cause's facts prove, as conditions that fail.
+
+    NAME_high = 0.827 means that more than 0.827 fails, NAME_low = 0.8 that less fails. An interval that is empty
+    proves that no value helps, so it gives no bound.
+    """
+    high, low = _limits(facts, "_high", ground), _limits(facts, "_low", ground)
+    found = []
+    for name in dict.fromkeys([*high, *low]):
+        if name in high and name in low and low[name] > high[name]:
+            continue
+        value = _number(name, effective, ground, view)
+        found += _above(name, high.get(name), value) + _below(name, low.get(name), value)
+    return tuple(found)
+
+
+def _limits(facts: Mapping[str, Any], ending: str, ground: Ground) -> dict[str, float]:
+    numbers = {k: v for k, v in facts.items() if k.endswith(ending) and isinstance(v, int | float)}
+    named = {_flag(k.removesuffix(ending), ground): float(v) for k, v in numbers.items()}
+    return {name: value for name, value in named.items() if name}
+
+
+def _flag(stem: str, ground: Ground) -> str:
+    """Return the flag a fact is about; the fact may abbreviate it as a command line may."""
+    name = stem.replace("_", "-")
+    if ground.names.parser is not None:
+        known = ground.names.parser.resolve(name)
+        return known.name if known else ""
+    near = [n for n in ground.guard.facts if n.startswith(name)]
+    return near[0] if len(near) == 1 else ""
+
+
+def _number(name: str, effective: Mapping[str, Any], ground: Ground, view: View) -> float | None:
+    value = terms.current(Term(name, "set"), view, ground.names)
+    value = effective.get(name.replace("-", "_")) if value is None else value
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _above(name: str, limit: float | None, value: float | None) -> list[Term]:
+    if limit is None or (value is not None and value <= limit):
+        return []
+    return [Term(name, ">=", round(min(limit + GRAIN / 2, value if value is not None else limit + 1), 6))]
+
+
+def _below(name: str, limit: float | None, value: float | None) -> list[Term]:
+    if limit is None or (value is not None and value >= limit):
+        return []
+    return [Term(name, "<=", round(max(limit - GRAIN / 2, value if value is not None else limit - 1), 6))]
+
+
+def between(name: str, conditions: Iterable[Term], ground: Ground) -> Repair | None:
+    """Return a repair that puts the flag inside all bounds, None if they leave no room."""
+    found = [t for t in conditions if t.name == name]
+    low = max((float(t.value) for t in found if t.op == "<="), default=None)
+    high = min((float(t.value) for t in found if t.op == ">="), default=None)
+    known = ground.names.parser.find(name) if ground.names.parser else None
+    value = _whole(low, high) if known and known.type == "int" else _inside(low, high)
+    if value is None:
+        return None
+    why = f"the sums of earlier failures leave {_said(low, high)}"
+    return Repair(set={ground.names.spell(name): value}, why=why, origin="memory", cost=0.5)
+
+
+def _inside(low: float | None, high: float | None) -> float | None:
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        edge = floor(high / GRAIN) - 10 if high is not None else ceil((low or 0.0) / GRAIN) + 10
+        return round(edge * GRAIN, 3)
+    middle = round((low + high) / 2, 3)
+    return middle if low < middle < high else None
+
+
+def _whole(low: float | None, high: float | None) -> int | None:
+    if low is None and high is None:
+        return None
+    value = ceil(high) - 1 if high is not None else floor(low or 0.0) + 1
+    return value if low is None or value > low else None
+
+
+def _said(low: float | None, high: float | None) -> str:
+    parts = [f"more than {low:g}" if low is not None else "", f"less than {high:g}" if high is not None else ""]
+    return " and ".join(p for p in parts if p)

@@ -1,0 +1,102 @@
+"""Which settings come next: what is open, then what is only doubted, then what was never tried."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from relight.planning.ground import Node
+from relight.planning.history import History
+from relight.planning.lessons import SUSPECTED, Lesson
+from relight.planning.reference import known_good, suspects_halved
+from relight.planning.search import Found, Search
+
+# A nogood that rests on diagnoses counts as proved once the doubt left in it is this small.
+DOUBT_LEFT = 0.005
+ASK_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to try next, best first; nothing if all is proved to fail. `cut`: the search did not see everything."""
+
+    found: tuple[Found, ...] = ()
+    because: str = ""
+    cut: bool = False
+
+
+def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
+    """Return the settings to try next."""
+    active = [t for t in lessons if t.hard or (t.confidence >= SUSPECTED and not (t.whole and t.attempts))]
+    found, cut = _search(history, active, ASK_AT_ONCE, distrusted=True)
+    if found:
+        return Choice(found)
+    choice = _doubted(history, active)
+    if choice.found:
+        return choice
+    untried = _untried(history, active)
+    return untried if untried.found else Choice(cut=cut or choice.cut)
+
+
+def _search(
+    history: History, lessons: Sequence[Lesson], most: int = 1, *, distrusted: bool = False
+) -> tuple[tuple[Found, ...], bool]:
+    ground = history.ground
+    refused = frozenset(k for k, a in history.answers.items() if not a.passed) - history.rejected
+    avoid = refused if distrusted and not ground.world.oracle_trusted else frozenset()
+    search = Search(history, lessons, avoid)
+    search.add(_starts(history))
+    return tuple(islice(search.run(), most)), search.cut
+
+
+def _starts(history: History) -> Iterator[Node]:
+    start = history.ground.start
+    if start is not None:
+        yield start
+        yield from known_good(history)
+        yield from suspects_halved(history)
+
+
+def _doubted(history: History, active: Sequence[Lesson]) -> Choice:
+    """Return the settings whose exclusion is doubted most."""
+    soft = sorted((t for t in active if not t.hard and 1 - t.confidence > DOUBT_LEFT), key=lambda t: t.confidence)
+    found, cut = _search(history, [t for t in active if t not in soft])
+    if not soft or not found:
+        return Choice(cut=cut)
+    for dropped in range(1, len(soft) + 1):
+        found, cut = _search(history, [t for t in active if t not in soft[:dropped]])
+        if found:
+            return Choice(found, _in_doubt(soft[dropped - 1]), cut)
+    return Choice(cut=cut)
+
+
+def _in_doubt(lesson: Lesson) -> str:
+    nogood = lesson.nogood()
+    return f"everything else failed; that {nogood.when} cannot work is {nogood.confidence:.0%} sure ({nogood.because})"
+
+
+def _untried(history: History, active: Sequence[Lesson]) -> Choice:
+    """Return settings that hold variants no launch had yet, as many at once as can be."""
+    ground, hard = history.ground, [t for t in active if t.hard]
+    left = [(i, p) for i, ps in enumerate(ground.positions) for p in ps if not _was_launched(history, i, p)]
+    if ground.start is None or not left:
+        return Choice()
+    together = ground.start
+    for lever, position in dict(reversed(left)).items():
+        together = together.at(lever, position)
+    for node in (together, *(ground.start.at(i, p) for i, p in left)):
+        search = Search(history, hard)
+        search.add([node])
+        found = next(search.run(_keeping(node, left)), None)
+        if found:
+            return Choice((found,), "everything else failed; this was never tried")
+    return Choice()
+
+
+def _keeping(node: Node, left: Sequence[tuple[int, int | None]]) -> Callable[[Node], bool]:
+    held = [(i, p) for i, p in left if node.choice[i] == p]
+    return lambda other: all(other.choice[i] == p for i, p in held)
+
+
+def _was_launched(history: History, lever: int, position: int | None) -> bool:
+    name = history.ground.levers[lever].name
+    return any(a.choice.get(name) == position for a in history.launches if a.outcome is not None)

@@ -1,0 +1,191 @@
+"""The ground a search moves on: nodes, the settings they stand for, and what they give up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from relight.planning import equal
+from relight.planning.names import Names, View, names_of
+from relight.planning.parse_rung import Finding, flag_finding
+from relight.planning.protect import Guard, guard_of
+from relight.planning.settings import layered, unfit, variant_at
+from relight.planning.world import World
+from relight.words.parser import HostParser
+from relight.words.playbook import Lever, Playbook, Variant
+from relight.words.settings import Change, FlagValue, Origin, Repair, Settings
+from relight.words.step import Candidate
+
+Price: TypeAlias = tuple[int, float, float, int]
+TRUST: Mapping[Origin, int] = {
+    "operator": 0, "message": 1, "source": 2, "memory": 3, "signature": 4, "lever": 5, "isolation": 6,
+}  # fmt: skip
+# What a change gives up is weighed by how likely it is to help: a repair the failure itself names is worth
+# trying before a lever of the same price is dropped on suspicion.
+WEIGHT: Mapping[Origin, float] = {
+    "operator": 0.1, "message": 0.25, "source": 0.25, "memory": 0.25, "signature": 0.5, "lever": 1.0, "isolation": 1.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Node:
+    """A point of the search: the position of every lever's variant (None = off) and the repairs on top."""
+
+    choice: tuple[int | None, ...]
+    repairs: tuple[Repair, ...] = ()
+
+    def at(self, lever: int, position: int | None) -> "Node":
+        """Return this node with one lever elsewhere."""
+        return Node((*self.choice[:lever], position, *self.choice[lever + 1 :]), self.repairs)
+
+    def plus(self, repair: Repair) -> "Node":
+        """Return this node with one more repair."""
+        return Node(self.choice, (*self.repairs, repair))
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One playbook in one world, prepared for a search."""
+
+    playbook: Playbook
+    world: World
+    names: Names
+    guard: Guard
+    positions: tuple[tuple[int | None, ...], ...]
+    unfit: Mapping[tuple[int, int], str]
+    _findings: dict[tuple[str, equal.Plain], tuple[Finding, ...]] = field(default_factory=dict, compare=False)
+
+    @property
+    def levers(self) -> tuple[Lever, ...]:
+        """Return the playbook's levers."""
+        return self.playbook.levers
+
+    @cached_property
+    def start(self) -> Node | None:
+        """Return what the operator wants most, None if a lever has no variant that fits."""
+        if not all(self.positions):
+            return None
+        return Node(tuple(p[0] for p in self.positions))
+
+    def variant(self, lever: int, position: int | None) -> Variant:
+        """Return the variant of a lever at a position."""
+        return variant_at(self.levers[lever], position)
+
+    def settings(self, node: Node) -> Settings:
+        """Return the settings a node stands for."""
+        variants = [self.variant(i, p) for i, p in enumerate(node.choice)]
+        changes: list[Change] = [*node.repairs, self.world.overrides]
+        return layered(self.playbook, variants, changes, self.world.host_env, self.names)
+
+    def view(self, node: Node) -> View:
+        """Return a node's settings as they are compared."""
+        return self.names.view(self.settings(node))
+
+    def loss(self, lever: int, position: int | None) -> float:
+        """Return what is given up of a lever at a position: 0 at its first variant, `keep` when it is off."""
+        variants = self.levers[lever].variants
+        if position is None:
+            return 0.0 if variants[0].off else self.levers[lever].keep
+        return self.levers[lever].keep * (position - 1) / len(variants)
+
+    def lost(self, node: Node) -> float:
+        """Return what a node gives up of the levers, repairs that undo a variant included."""
+        touched = self._touched(node.repairs)
+        return sum(
+            self.loss(i, None if self._undone(self.variant(i, p), touched) else p) for i, p in enumerate(node.choice)
+        )
+
+    def _touched(self, repairs: tuple[Repair, ...]) -> dict[str, Any]:
+        touched: dict[str, Any] = {}
+        for change in (*repairs, self.world.overrides):
+            touched.update({self.names.canonical(n): None for n in change.unset})
+            touched.update({self.names.canonical(n): self.names.value(n, v) for n, v in change.set.items()})
+        return touched
+
+    def _undone(self, variant: Variant, touched: Mapping[str, Any]) -> bool:
+        first = variant.first_flag
+        if not touched or first is None or (name := self.names.canonical(first)) not in touched:
+            return False
+        return bool(touched[name] != self.names.value(first, variant.flags[first]))
+
+    def alters(self, node: Node) -> int:
+        """Count the repairs of a node that can alter answers."""
+        return sum(r.alters_answers or self.guard.alters_answers(r) for r in node.repairs)
+
+    def price(self, node: Node) -> Price:
+        """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
+        repairs = sum(r.cost * (0.2 if r.confirmed else WEIGHT[r.origin]) for r in node.repairs)
+        trust = sum(TRUST[r.origin] for r in node.repairs)
+        return self.alters(node), round(self.lost(node) + repairs, 9), trust, self.edits(node)
+
+    def edits(self, node: Node) -> int:
+        """Count the flags and variables a node's repairs touch, and the levers that moved."""
+        start = self.start.choice if self.start else node.choice
+        moved = sum(a != b for a, b in zip(start, node.choice, strict=True))
+        return moved + sum(len(r.names) + len(r.variables) for r in node.repairs)
+
+    def candidate(self, node: Node, repairs: tuple[Repair, ...] | None = None) -> Candidate:
+        """Return a node in the words the other rooms share."""
+        settings = self.settings(node)
+        choice = {lever.name: p for lever, p in zip(self.levers, node.choice, strict=True)}
+        cost = round(self.lost(node) + sum(r.cost for r in node.repairs), 9)
+        return Candidate(settings, choice, node.repairs if repairs is None else repairs, cost, self.alters_wanted(node))
+
+    @cached_property
+    def mentioned(self) -> Mapping[tuple[str, bool], frozenset[int]]:
+        """Return which levers name a flag (by first long name) or, with True, a variable in any fit variant."""
+        found: dict[tuple[str, bool], frozenset[int]] = {}
+        for i, positions in enumerate(self.positions):
+            for variant in (self.variant(i, p) for p in positions):
+                for name in [
+                    *((self.names.canonical(n), False) for n in variant.flags),
+                    *((n, True) for n in variant.env),
+                ]:
+                    found[name] = found.get(name, frozenset()) | {i}
+        return found
+
+    def findings(self, settings: Settings) -> tuple[Finding, ...]:
+        """Return what the host's parser refuses in `settings`; () where the parser is not known."""
+        parser = self.world.parser
+        return (
+            () if parser is None else tuple(f for item in settings.flags.items() for f in self._finding(*item, parser))
+        )
+
+    def _finding(self, name: str, value: FlagValue, parser: HostParser) -> tuple[Finding, ...]:
+        known = (name, equal.plain(value, None))
+        if known not in self._findings:
+            found = flag_finding(name, value, parser, self.world.knowledge)
+            self._findings[known] = (found,) if found else ()
+        return self._findings[known]
+
+    def alters_wanted(self, node: Node) -> bool:
+        """Say whether the answers can differ from those of the settings the operator asked for."""
+        return self.alters(node) > 0 or any(
+            self.guard.alters_answers(self._difference(i, p)) for i, p in enumerate(node.choice)
+        )
+
+    def _difference(self, lever: int, position: int | None) -> Change:
+        wanted = self.variant(lever, self.positions[lever][0])
+        got = self.variant(lever, position)
+        flags = {n: v for v_ in (wanted, got) for n, v in v_.flags.items() if wanted.flags.get(n) != got.flags.get(n)}
+        env = {n: v for v_ in (wanted, got) for n, v in v_.env.items() if wanted.env.get(n) != got.env.get(n)}
+        return Change(set=flags, set_env=env)
+
+
+def ground_of(playbook: Playbook, world: World) -> Ground:
+    """Prepare a playbook for a search in `world`."""
+    names = names_of(playbook, world.parser)
+    reasons = {
+        (i, j): why
+        for i, lever in enumerate(playbook.levers)
+        for j, variant in enumerate(lever.variants, 1)
+        if (why := unfit(variant, world.parser, world.version))
+    }
+    positions = tuple(_positions(i, lever, reasons) for i, lever in enumerate(playbook.levers))
+    guard = guard_of(playbook, world.overrides, names, world.knowledge)
+    return Ground(playbook, world, names, guard, positions, reasons)
+
+
+def _positions(index: int, lever: Lever, unfit_: Mapping[tuple[int, int], str]) -> tuple[int | None, ...]:
+    fit = [(j, v) for j, v in enumerate(lever.variants, 1) if (index, j) not in unfit_]
+    return tuple(None if v.off else j for j, v in fit)

@@ -1,0 +1,259 @@
+"""What the failures of a run teach: conditions under which settings are known to fail."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from relight.planning import bounds, terms
+from relight.planning.ground import Ground
+from relight.planning.history import History
+from relight.planning.names import View
+from relight.words.attempt import Attempt, Nogood, Term
+from relight.words.diagnosis import Cause, Constraint
+from relight.words.settings import Repair
+
+# A diagnosis is never quite sure; only validation and exact conditions are.
+SUREST = 0.97
+UNNAMED = 0.7
+SUSPECTED = 0.5
+OUTGROWN = 0.3
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A nogood in the making.
+
+    `core` is the condition itself; `undone` says which repairs were not made when it was seen: settings with one of
+    them are not condemned yet. `attempts` have seen it, `repairs` were proposed for it. `whole` marks the settings of
+    one attempt as they are, which planning knows by their key and only a later run needs as a condition.
+    """
+
+    core: tuple[Term, ...]
+    kind: str
+    confidence: float
+    undone: tuple[Term, ...] = ()
+    hard: bool = False
+    attempts: tuple[int, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    fingerprint: str = ""
+    because: str = ""
+    whole: bool = False
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Return all terms together."""
+        return (*self.core, *self.undone)
+
+    def holds(self, view: View, ground: Ground) -> bool:
+        """Say whether settings are condemned."""
+        return all(terms.holds(term, view, ground.names) for term in self.terms)
+
+    def nogood(self) -> Nogood:
+        """Return the lesson in the words of the record."""
+        because = self.because or f"attempt{'s' if len(self.attempts) > 1 else ''} " + ", ".join(
+            map(str, self.attempts)
+        )
+        when = terms.in_words(self.terms)
+        return Nogood(when, because, self.kind, round(self.confidence, 4), self.hard, self.terms)
+
+
+def lessons_of(history: History) -> tuple[Lesson, ...]:
+    """Return all that is known to fail, from this run and from earlier ones, surest first."""
+    single = [lesson for a in history.failures for lesson in _taught(a, history)]
+    merged = _merged(single)
+    shared = _shared(history, merged)
+    learned = [_learned(n) for n in history.ground.world.learned]
+    tested = [_tested(lesson, history) for lesson in (*merged, *shared, *learned)]
+    return tuple(sorted((t for t in tested if t.confidence > 0), key=lambda t: (not t.hard, -t.confidence)))
+
+
+def _learned(nogood: Nogood) -> Lesson:
+    core = tuple(terms.thawed(t) for t in nogood.terms)
+    because = f"an earlier run, {nogood.because}"
+    return Lesson(core, nogood.kind, nogood.confidence, hard=nogood.hard, because=because)
+
+
+def _taught(attempt: Attempt, history: History) -> list[Lesson]:
+    """Return what one failure teaches by itself."""
+    ground, view = history.ground, history.view(attempt)
+    if attempt.rung == "parse":
+        return _of_parser(attempt, ground, view)
+    found = _of_diagnosis(attempt, ground, view)
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    fingerprint = cause.fingerprint if cause else (attempt.outcome or "")
+    kind = cause.kind if cause else "unknown"
+    every = _whole(view, kind, rejected=attempt.outcome == "rejected" and ground.world.oracle_trusted)
+    return [replace(t, attempts=(attempt.n,), fingerprint=fingerprint) for t in (*found, every)]
+
+
+def _of_parser(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
+    return [
+        Lesson(core, "args.unrecognized" if core[0].op == "set" else "args.invalid_value", 1.0, hard=True,
+               attempts=(attempt.n,), repairs=finding.repairs)
+        for finding in ground.findings(attempt.settings)
+        for core in [_refused(finding.name, finding.fault, ground, view)]
+    ]  # fmt: skip
+
+
+def _refused(name: str, fault: str, ground: Ground, view: View) -> tuple[Term, ...]:
+    first = ground.names.canonical(name)
+    return (terms.same(first, view, ground.names),) if fault == "value" else (Term(first, "set"),)
+
+
+def _whole(view: View, kind: str, *, rejected: bool) -> Lesson:
+    core = (*(Term(n, "=", (v,)) for n, v in sorted(view.flags.items())),
+            *(Term(n, "=", (v,), env=True) for n, v in sorted(view.env.items())))  # fmt: skip
+    return Lesson(core, kind, 1.0 if rejected else 0.6, whole=True)
+
+
+def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
+    diagnosis = attempt.diagnosis
+    if diagnosis is None or diagnosis.cause is None:
+        return []
+    cause = diagnosis.cause
+    if diagnosis.constraint and (diagnosis.constraint.flags or diagnosis.constraint.env):
+        return [_of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)]
+    core = _blamed(cause, attempt.effective, ground, view) or _named_by(diagnosis.repairs, ground, view)
+    if not core:
+        return []
+    confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
+    undone = _undone(diagnosis.repairs, core, ground, view)
+    return [Lesson(core, cause.kind, confidence, undone, repairs=diagnosis.repairs)]
+
+
+def _of_constraint(
+    constraint: Constraint, cause: Cause, repairs: tuple[Repair, ...], ground: Ground, view: View
+) -> Lesson:
+    """Return the exact condition, hard where the source hides nothing and the engine did not rewrite a value."""
+    flags = [terms.same(ground.names.canonical(n), view, ground.names) for n in constraint.flags]
+    core = (*flags, *(terms.same(n, view, ground.names, env=True) for n in constraint.env))
+    exact = not constraint.opaque and all(_as_given(t, constraint.values, ground) for t in flags)
+    undone = () if exact else _undone(repairs, core, ground, view)
+    confidence = 1.0 if exact else min(SUREST, cause.confidence)
+    return Lesson(core, cause.kind, confidence, undone, hard=exact, repairs=repairs)
+
+
+def _as_given(term: Term, values: Mapping[str, Any], ground: Ground) -> bool:
+    held = {ground.names.canonical(n.replace("_", "-")): v for n, v in values.items()}
+    if term.name not in held:
+        return False
+    value = held[term.name]
+    return (None if value is None else ground.names.value(term.name, value)) in term.value
+
+
+def _blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
+    """Return what the cause blames, a bound where its sums give one."""
+    limits = bounds.terms_of(cause.facts, effective, ground, view)
+    bounded = {t.name for t in limits}
+    firsts = [ground.names.canonical(n) for n in cause.blames if ground.names.has(n)]
+    flags = [
+        terms.same(n, view, ground.names, resolved=_resolved(n, effective, ground)) for n in firsts if n not in bounded
+    ]
+    return (*limits, *flags, *(terms.same(n, view, ground.names, env=True) for n in cause.blames_env))
+
+
+def _resolved(first: str, effective: Mapping[str, Any], ground: Ground) -> Any:
+    known = ground.names.parser.find(first) if ground.names.parser else None
+    value = effective.get(known.dest if known else first.replace("-", "_"))
+    return None if value is None else ground.names.value(first, value)
+
+
+def _named_by(repairs: tuple[Repair, ...], ground: Ground, view: View) -> tuple[Term, ...]:
+    """Return the given flags and variables that the repairs would change: all a failure without blame points at."""
+    flags = dict.fromkeys(ground.names.canonical(n) for r in repairs for n in (*r.set, *r.unset))
+    env = dict.fromkeys(n for r in repairs for n in (*r.set_env, *r.unset_env))
+    return (
+        *(terms.same(n, view, ground.names) for n in flags if n in view.flags),
+        *(terms.same(n, view, ground.names, env=True) for n in env if n in view.env),
+    )
+
+
+def _undone(repairs: tuple[Repair, ...], core: tuple[Term, ...], ground: Ground, view: View) -> tuple[Term, ...]:
+    named = {(t.name, t.env) for t in core}
+    found = [t for r in repairs if (t := terms.not_done(r, view, ground.names)) and not _touches(r, named, ground)]
+    return tuple(dict.fromkeys(found))
+
+
+def _touches(repair: Repair, named: set[tuple[str, bool]], ground: Ground) -> bool:
+    flags = {(ground.names.canonical(n), False) for n in repair.names}
+    return bool(named & (flags | {(n, True) for n in repair.variables}))
+
+
+def _merged(lessons: Iterable[Lesson]) -> list[Lesson]:
+    """Join what several attempts teach alike: each repeats the evidence, each crosses off repairs that did not help."""
+    groups: dict[tuple[frozenset[Term], bool], list[Lesson]] = {}
+    for lesson in lessons:
+        groups.setdefault((frozenset(lesson.core), lesson.whole), []).append(lesson)
+    return [_joined(group) for group in groups.values()]
+
+
+def _joined(group: list[Lesson]) -> Lesson:
+    left = [t for t in group[0].undone if all(t in other.undone for other in group)]
+    doubt = prod(1 - lesson.confidence for lesson in group)
+    return replace(
+        group[0],
+        confidence=1 - doubt,
+        undone=tuple(left),
+        hard=any(lesson.hard for lesson in group),
+        attempts=tuple(sorted({n for lesson in group for n in lesson.attempts})),
+        repairs=tuple(r for lesson in group for r in lesson.repairs),
+    )
+
+
+def _shared(history: History, lessons: list[Lesson]) -> list[Lesson]:
+    """Return, for a failure seen with several settings that nothing explains at once, what those have in common."""
+    groups: dict[str, list[Attempt]] = {}
+    for attempt in history.failures:
+        cause = attempt.diagnosis.cause if attempt.diagnosis else None
+        if attempt.launched and (cause is not None or attempt.outcome == "hung"):
+            groups.setdefault(cause.fingerprint if cause else "hung", []).append(attempt)
+    return [t for print_, group in groups.items() if (t := _common(print_, group, history, lessons))]
+
+
+def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
+    views = [history.view(a) for a in group]
+    if len({v.key for v in views}) < 2 or _explained(views, lessons, history.ground):
+        return None
+    guard = history.ground.guard
+    flags = [n for n in views[0].flags if not guard.protected(n) and _alike(n, [v.flags for v in views])]
+    env = [n for n in views[0].env if n not in guard.env and _alike(n, [v.env for v in views])]
+    core = (*(Term(n, "=", (views[0].flags[n],)) for n in flags),
+            *(Term(n, "=", (views[0].env[n],), env=True) for n in env))  # fmt: skip
+    cause = group[0].diagnosis.cause if group[0].diagnosis else None
+    kind, confidence = cause.kind if cause else "hang.startup", min(0.8, SUSPECTED + 0.05 * len(views))
+    numbers = tuple(a.n for a in group)
+    return Lesson(core, kind, confidence, attempts=numbers, fingerprint=fingerprint) if core else None
+
+
+def _alike(name: str, given: list[Mapping[str, Any]]) -> bool:
+    return all(name in g and g[name] == given[0][name] for g in given)
+
+
+def _explained(views: list[View], lessons: list[Lesson], ground: Ground) -> bool:
+    one = [t for t in lessons if not t.whole]
+    return any(all(terms.holds(c, v, ground.names) for v in views for c in t.core) for t in one)
+
+
+def _tested(lesson: Lesson, history: History) -> Lesson:
+    """Hold a lesson against what did not fail: healthy settings refute it, settings that got further weaken it."""
+    if lesson.hard:
+        return lesson
+    ground = history.ground
+    if any(lesson.holds(history.view(a), ground) for a in history.healthy):
+        return replace(lesson, confidence=0.0)
+    outgrown = any(lesson.holds(history.view(a), ground) for a in _beyond(lesson, history))
+    return replace(lesson, confidence=min(OUTGROWN, lesson.confidence)) if outgrown else lesson
+
+
+def _beyond(lesson: Lesson, history: History) -> list[Attempt]:
+    """Return the attempts that failed later in the start than the lesson's own."""
+    reached = [_reached(a, history) for a in history.failures if a.n in lesson.attempts]
+    if not reached or -1 in reached:
+        return []
+    return [a for a in history.failures if _reached(a, history) > max(reached)]
+
+
+def _reached(attempt: Attempt, history: History) -> int:
+    phase = attempt.diagnosis.cause.phase if attempt.diagnosis and attempt.diagnosis.cause else None
+    return history.phases.get(phase or "", -1)

@@ -1,0 +1,130 @@
+"""Ways out of a conflict: the nodes next to one that is known to fail."""
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+from relight.planning import bounds
+from relight.planning.ground import Ground, Node
+from relight.planning.lessons import Lesson
+from relight.planning.names import View
+from relight.planning.parse_rung import Finding
+from relight.words.attempt import Term
+from relight.words.settings import FlagValue, Repair
+
+COST_OF_REMEDY = 0.5
+COST_OF_STEP = 0.1
+
+
+def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Sequence[Term]) -> Iterable[Node]:
+    """Return the nodes that leave what `lesson` condemns: repairs, then levers and flags its terms name.
+
+    `bounding` are the bounds of all lessons at hand, so that a number is not moved from one failure into another.
+    """
+    yield from (node.plus(r) for r in _repairs(lesson, bounding, ground) if ground.guard.refusal(r) == "")
+    for term in lesson.terms:
+        yield from _lever_moves(term, node, ground)
+    for term in lesson.core:
+        yield from (node.plus(r) for r in base_moves(term, view, ground))
+
+
+def _repairs(lesson: Lesson, bounding: Sequence[Term], ground: Ground) -> Iterable[Repair]:
+    yield from lesson.repairs
+    if not lesson.repairs:
+        yield from (_remembered(t, lesson, ground) for t in lesson.terms if t.op == "!=" and not t.env)
+    for name in {t.name for t in lesson.core if t.op in {"<=", ">="}}:
+        inside = bounds.between(name, bounding, ground)
+        if inside:
+            yield inside
+
+
+def _remembered(term: Term, lesson: Lesson, ground: Ground) -> Repair:
+    """Return the repair that an earlier run's nogood still shows: what was not done when it failed."""
+    values = term.value if isinstance(term.value, tuple) else (term.value,)
+    change = {ground.names.spell(term.name): values[0]}
+    return Repair(set=change, why=lesson.because, origin="signature", cost=COST_OF_REMEDY)
+
+
+def _lever_moves(term: Term, node: Node, ground: Ground) -> Iterable[Node]:
+    for lever in sorted(ground.mentioned.get((term.name, term.env), ())):
+        yield from at_other_positions(node, lever, ground)
+
+
+def at_other_positions(node: Node, lever: int, ground: Ground) -> Iterable[Node]:
+    """Return the nodes that differ in one lever only."""
+    yield from (node.at(lever, p) for p in ground.positions[lever] if p != node.choice[lever])
+
+
+def base_moves(term: Term, view: View, ground: Ground, *, unknown: bool = False) -> Iterable[Repair]:
+    """Return changes of one flag or variable that nobody proposed: the next values known for it, or unset."""
+    found = _of_variable(term, view) if term.env else _of_flag(term.name, view, ground, unknown=unknown)
+    return [r for r in found if ground.guard.refusal(r) == ""]
+
+
+def _of_variable(term: Term, view: View) -> list[Repair]:
+    why = f"{term.name} is blamed"
+    return [Repair(unset_env=(term.name,), why=why, origin="isolation")] if term.name in view.env else []
+
+
+def _of_flag(first: str, view: View, ground: Ground, *, unknown: bool) -> list[Repair]:
+    fact, spelled = ground.guard.fact(first), ground.names.spell(first)
+    cost, alters = (fact.cost, fact.alters_answers) if fact else (1.0, False)
+    gives_up = fact.gives_up if fact else ""
+    why = f"--{spelled} is {'one of the suspects' if unknown else 'blamed'}"
+    found = [
+        Repair(set={spelled: value}, why=why, origin="isolation", cost=round(cost + i * COST_OF_STEP, 3),
+               gives_up=gives_up, alters_answers=alters)
+        for i, value in enumerate(_next_values(first, fact.ladder if fact else (), view, ground))
+    ]  # fmt: skip
+    if first in view.flags:
+        last = cost + len(found) * COST_OF_STEP
+        found.append(Repair(unset=(spelled,), why=why, origin="isolation", cost=last, gives_up=gives_up,
+                            alters_answers=alters))  # fmt: skip
+    return found
+
+
+def _next_values(first: str, ladder: tuple[FlagValue, ...], view: View, ground: Ground) -> list[FlagValue]:
+    """Return the values of a ladder below the one in use; all of them if that is none of its steps."""
+    steps = [ground.names.value(first, v) for v in ladder]
+    now: Any = view.flags.get(first, ground.names.default(first))
+    if now in steps:
+        return list(ladder[steps.index(now) + 1 :])
+    numbers = isinstance(now, int | float) and not isinstance(now, bool)
+    return [v for v, s in zip(ladder, steps, strict=True) if not numbers or (isinstance(s, int | float) and s < now)]
+
+
+def anywhere(node: Node, view: View, repairs: Iterable[Repair], ground: Ground) -> Iterable[Node]:
+    """Return every node one change away from one that failed for a reason nobody could name."""
+    yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
+    for lever in range(len(ground.levers)):
+        yield from at_other_positions(node, lever, ground)
+    if not any(r.origin == "isolation" for r in node.repairs):
+        yield from (node.plus(r) for r in unsettings(view, ground))
+
+
+def unsettings(view: View, ground: Ground) -> list[Repair]:
+    """Return a repair for each base flag and variable of the playbook that may be taken back."""
+    flags = [Term(ground.names.canonical(n), "set") for n in ground.playbook.flags]
+    env = [Term(n, "set", env=True) for n in ground.playbook.env]
+    return [r for t in (*flags, *env) for r in base_moves(t, view, ground, unknown=True) if r.unset or r.unset_env]
+
+
+def past_the_parser(node: Node, findings: tuple[Finding, ...], ground: Ground) -> Iterable[Node]:
+    """Return the nodes that mend everything the parser refuses, likeliest repairs first, and other variants."""
+    ways = [[r for r in f.repairs if ground.guard.refusal(r) == ""] for f in findings]
+    for repairs in _combined(ways):
+        yield Node(node.choice, (*node.repairs, *repairs))
+    for finding in findings:
+        yield from _lever_moves(Term(ground.names.canonical(finding.name), "set"), node, ground)
+
+
+def _combined(ways: list[list[Repair]]) -> Iterable[tuple[Repair, ...]]:
+    """Return one repair per finding: all combinations while they are few, else one finding varied at a time."""
+    few = 3
+    if len(ways) <= few:
+        return product(*ways)
+    first = tuple(w[0] for w in ways if w)
+    if len(first) < len(ways):
+        return ()
+    others = ((*first[:i], r, *first[i + 1 :]) for i, w in enumerate(ways) for r in w[1:])
+    return (first, *others)

@@ -1,0 +1,73 @@
+"""The names of flags: one name for comparing, one spelling for writing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from relight.planning import equal
+from relight.words.parser import HostParser
+from relight.words.playbook import Playbook
+from relight.words.settings import Settings
+
+
+@dataclass(frozen=True)
+class View:
+    """Settings as they are compared: flags by first long name, defaults left out; environment by name."""
+
+    flags: Mapping[str, equal.Plain]
+    env: Mapping[str, str]
+
+    @property
+    def key(self) -> equal.Key:
+        """Return what equal settings share."""
+        return equal.Key(frozenset(self.flags.items()), frozenset(self.env.items()))
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names under one parser. `own` maps a first long name to the spelling the playbook uses."""
+
+    parser: HostParser | None = None
+    own: Mapping[str, str] = field(default_factory=dict)
+    _first: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def canonical(self, name: str) -> str:
+        """Return the parser's first long name for `name`."""
+        if name not in self._first:
+            self._first[name] = equal.canonical(name, self.parser)
+        return self._first[name]
+
+    def spell(self, name: str) -> str:
+        """Return how `name` is written: as the playbook does, else the parser's shortest long name."""
+        first = self.canonical(name)
+        known = self.parser.find(first) if self.parser else None
+        return self.own.get(first) or (min(known.names, key=len) if known else name)
+
+    def default(self, first: str) -> Any:
+        """Return the parser's default for the flag, as it is compared; None where there is none."""
+        known = self.parser.find(first) if self.parser else None
+        return None if known is None or known.default is None else equal.plain(known.default, known)
+
+    def value(self, name: str, value: object) -> equal.Plain:
+        """Return `value` as it is compared."""
+        return equal.value_of(name, value, self.parser)
+
+    def has(self, name: str) -> bool:
+        """Say whether the parser knows the flag; without a parser every flag is taken for known."""
+        return self.parser is None or self.parser.resolve(name) is not None
+
+    def view(self, settings: Settings) -> View:
+        """Return `settings` as they are compared."""
+        flags = {
+            self.canonical(n): self.value(n, v) for n, v in settings.flags.items() if equal.counts(n, v, self.parser)
+        }
+        return View(flags, {n: equal.env_value(v) for n, v in settings.env.items()})
+
+
+def names_of(playbook: Playbook, parser: HostParser | None) -> Names:
+    """Return the names under `parser`, with the playbook's spellings."""
+    written = [*playbook.flags, *(n for lever in playbook.levers for v in lever.variants for n in v.flags)]
+    own: dict[str, str] = {}
+    for name in written:
+        own.setdefault(equal.canonical(name, parser), name)
+    return Names(parser, own)

@@ -1,0 +1,106 @@
+"""Settings known to work, as points of the search: from earlier runs, and halfway back to them."""
+
+from collections.abc import Iterator
+
+from relight.planning.ground import Ground, Node
+from relight.planning.history import History
+from relight.planning.settings import keeps
+from relight.words.attempt import Attempt
+from relight.words.settings import Repair, Settings
+
+COST_PER_CHANGE = 0.1
+FEW = 3
+
+
+def known_good(history: History) -> Iterator[Node]:
+    """Yield the settings that were healthy in an earlier run, if they leave what is protected alone."""
+    good = history.ground.world.known_good
+    if good is not None:
+        node = _node_of(good, history.ground, "these settings were healthy in an earlier run")
+        if node is not None:
+            yield node
+
+
+def _node_of(settings: Settings, ground: Ground, why: str) -> Node | None:
+    node = Node(tuple(_position(i, settings, ground) for i in range(len(ground.levers))))
+    repair = _difference(ground.settings(node), settings, ground, why)
+    if not repair:
+        return node
+    # Flags of ours that the engine no longer has are dropped by the refusal, and with them the whole proposal.
+    return None if ground.guard.refusal(repair) else node.plus(repair)
+
+
+def _position(lever: int, settings: Settings, ground: Ground) -> int | None:
+    """Return the position of the variant that `settings` hold most of, off if they hold none."""
+    fit = [p for p in ground.positions[lever] if p is not None]
+    held = [p for p in fit if keeps(ground.variant(lever, p), settings, ground.names)]
+    best = max(held, key=lambda p: _likeness(lever, p, settings, ground), default=None)
+    return best if best is not None or None in ground.positions[lever] else fit[0]
+
+
+def _likeness(lever: int, position: int, settings: Settings, ground: Ground) -> tuple[int, int]:
+    variant = ground.variant(lever, position)
+    view = ground.names.view(settings)
+    same = sum(view.flags.get(ground.names.canonical(n)) == ground.names.value(n, v) for n, v in variant.flags.items())
+    return same - len(variant.flags), -position
+
+
+def _difference(ours: Settings, theirs: Settings, ground: Ground, why: str) -> Repair:
+    a, b = ground.names.view(ours), ground.names.view(theirs)
+    written = {ground.names.canonical(n): v for n, v in theirs.flags.items()}
+    repair = Repair(
+        set={ground.names.spell(n): written[n] for n in b.flags if a.flags.get(n) != b.flags[n]},
+        unset=tuple(ground.names.spell(n) for n in a.flags if n not in b.flags),
+        set_env={n: theirs.env[n] for n in b.env if a.env.get(n) != b.env[n]},
+        unset_env=tuple(n for n in a.env if n not in b.env),
+        why=why,
+        origin="operator",
+    )
+    size = len(repair.names) + len(repair.variables)
+    return Repair(repair.set, repair.unset, repair.set_env, repair.unset_env, why, "operator", size * COST_PER_CHANGE)
+
+
+def suspects_halved(history: History) -> Iterator[Node]:
+    """Yield, after a failure nobody could name, settings that go halfway back to those known to work."""
+    last, good = history.last, history.ground.world.known_good
+    if last is None or good is None or last not in history.failures or _named(last):
+        return
+    suspects = _suspects(last, good, history)
+    if len(suspects) > FEW:
+        half = suspects[: len(suspects) // 2]
+        node = _halfway(last, good, half, history.ground)
+        if node is not None:
+            yield node
+
+
+def _named(attempt: Attempt) -> bool:
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    return cause is not None and bool(cause.blames or cause.blames_env or cause.signature)
+
+
+def _suspects(last: Attempt, good: Settings, history: History) -> list[str]:
+    """Return the flags that differ from the good settings in every failure of this kind."""
+    ground = history.ground
+    theirs = ground.names.view(good).flags
+    alike = [history.view(a).flags for a in history.failures if _print(a) == _print(last)]
+    now = history.view(last).flags
+    names = sorted({*now, *theirs})
+    return [n for n in names if now.get(n) != theirs.get(n) and all(f.get(n) == now.get(n) for f in alike)]
+
+
+def _print(attempt: Attempt) -> str:
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    return cause.fingerprint if cause else str(attempt.outcome)
+
+
+def _halfway(last: Attempt, good: Settings, names: list[str], ground: Ground) -> Node | None:
+    choice = tuple(last.choice.get(lever.name) for lever in ground.levers)
+    written = {ground.names.canonical(n): v for n, v in good.flags.items()}
+    repair = Repair(
+        set={ground.names.spell(n): written[n] for n in names if n in written},
+        unset=tuple(ground.names.spell(n) for n in names if n not in written),
+        why="half of what differs from the settings known to work",
+        origin="operator",
+        cost=0.0,
+    )
+    return None if ground.guard.refusal(repair) else Node(choice, (*last.changes, repair))
