@@ -9,6 +9,7 @@ from relight.config.document import Document, shown
 from relight.config.durations import ALLOWED, parse_duration
 from relight.config.lines import KeyPath
 from relight.words.near import meant
+from relight.words.text import names_a_secret
 
 FLAG_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -152,6 +153,9 @@ def _env(document: Document, key: Key, value: Any, at: KeyPath) -> dict[str, str
         if isinstance(given, bool) or not isinstance(given, str | int):
             text = f"{shown((*at, name))} must be a text or an integer, not {_seen(given)}"
             raise document.error((*at, name), text, next=f'write {name} = "{_quoted(given)}"')
+        if given != "" and names_a_secret(name):
+            text = f"{name} is a secret and must not stand here"
+            raise document.error((*at, name), text, next=f'write {name} = "env:{name}" under [hosts.NAME.secrets]')
         out[name] = str(given)
     return out
 

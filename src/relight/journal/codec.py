@@ -56,8 +56,12 @@ def json_schema(cls: type[Any]) -> dict[str, Any]:
     return schema
 
 
+def _adapter(cls: Any) -> Any:
+    return _kept_adapter(cls)
+
+
 @cache
-def _adapter(cls: type[Any]) -> Any:
+def _kept_adapter(cls: Any) -> Any:
     from pydantic import TypeAdapter  # noqa: PLC0415  costs 100 ms, and --help does not need it
 
     return TypeAdapter(cls)
