@@ -121,7 +121,7 @@ def failed(kind: str, line: int, text: str, summary: str, **more: Any) -> Diagno
             "family": kind.split(".", maxsplit=1)[0],
             "kind": kind,
             "signature": None,
-            "fingerprint": "5f1c2d",
+            "fingerprint": f"{kind}-{line}",
             "line": line,
             "text": text,
             "rank": None,

@@ -100,7 +100,7 @@ def _again(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:
     alike = [a.n for a in earlier if a.diagnosis and a.diagnosis.cause and _alike(a.diagnosis.cause, cause)]
     if alike:
         return [Para((f"This is the failure of attempt {alike[0]} again.",), "seen")]
-    if cause.signature or cause.line is None or not attempt.log:
+    if cause.kind != "unknown" or cause.line is None or not attempt.log:
         return []
     make = f"`relight playbook new ID --from {attempt.log}:{cause.line}` (in the run's folder) makes a signature of it."
     return [Para(prose(make), "teach")]

@@ -1,7 +1,7 @@
 """Blocks as plain text: shared by the report and the page of one log. ASCII only, no colour."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from relight.reports.blocks import (
     Block,
@@ -18,7 +18,7 @@ from relight.reports.blocks import (
     Timeline,
     words,
 )
-from relight.reports.times import short
+from relight.reports.timeline import matrix
 
 _LABEL = 10
 _SHORTEST = 12
@@ -208,22 +208,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def timeline(part: Timeline, width: int) -> list[str]:
     """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke."""
-    phases = [p.replace("_", " ") for p in part.phases]
-    rows = []
-    for lane in part.lanes:
-        took = dict.fromkeys(part.phases, "")
-        for bar in lane.bars:
-            took[bar.phase] = _cell(took[bar.phase], bar.end - bar.start, bar.broken)
-        rows.append([str(lane.n), lane.word, short(lane.length), *took.values()])
-    return _grid(["", "", "total", *phases], rows, width)
-
-
-def _cell(before: str, length: float, broken: bool) -> str:
-    now = f"x {short(length)}" if broken else short(length)
-    return f"{before}+{now}" if before else now
-
-
-def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> list[str]:
-    body = [list(r) for r in rows]
-    widths = _widths([[max(h.split() or [""], key=len) for h in heads], *body], width)
-    return [*_cells(heads, widths), *(line for row in body for line in _cells(row, widths))]
+    table = matrix(part)
+    rows = [[words(cell) for cell in row] for row in table.rows]
+    heads = [max(h.split() or [""], key=len) for h in table.heads]
+    widths = _widths([heads, *rows], width)
+    return [*_cells(table.heads, widths), *(line for row in rows for line in _cells(row, widths))]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from relight.reports.blocks import Bar, Lane, Timeline
+from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
 from relight.reports.prose import outcome, tone
-from relight.reports.times import between, seconds
+from relight.reports.times import between, seconds, short
 from relight.words.attempt import Attempt, Phase
 
 _EPOCH = 1e9
@@ -24,6 +24,23 @@ def lane(attempt: Attempt) -> Lane:
         _bar(phase, attempt.started, length, broken=failed and phase is attempt.phases[-1]) for phase in attempt.phases
     )
     return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
+
+
+def matrix(part: Timeline) -> Table:
+    """Return the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke."""
+    rows: list[tuple[Prose, ...]] = []
+    for each in part.lanes:
+        took = dict.fromkeys(part.phases, "")
+        for bar in each.bars:
+            took[bar.phase] = _cell(took[bar.phase], bar)
+        rows.append(((str(each.n),), (each.word,), (short(each.length),), *((held,) for held in took.values())))
+    heads = ("#", "ended", "total", *(p.replace("_", " ") for p in part.phases))
+    return Table("How long each attempt spent in each phase; x is where it broke", heads, tuple(rows))
+
+
+def _cell(before: str, bar: Bar) -> str:
+    now = f"x {short(bar.end - bar.start)}" if bar.broken else short(bar.end - bar.start)
+    return f"{before}+{now}" if before else now
 
 
 def _last(attempt: Attempt) -> float:

@@ -46,12 +46,14 @@ def span(length: float | None) -> str:
 
 
 def short(length: float | None) -> str:
-    """Return a length for a narrow column: 9s, 6m12s, 1h05m; empty for None."""
+    """Return a length for a narrow column: 9s, 5m, 6m12s, 1h05m; empty for None."""
     if length is None:
         return ""
     whole = round(length)
     if whole < 60:
         return f"{whole}s"
+    if whole % 60 == 0 and whole < 3600:
+        return f"{whole // 60}m"
     return f"{whole // 60}m{whole % 60:02}s" if whole < 3600 else f"{whole // 3600}h{whole % 3600 // 60:02}m"
 
 
