@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple
 
-ATTEMPT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\Z")
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\Z")
 
 
 class Refused(Exception):  # noqa: N818  the host's answer, not a fault of the agent
@@ -42,9 +42,14 @@ def attempts_folder(site: Site) -> str:
 
 def attempt_folder(site: Site, attempt: str) -> str:
     """Return the folder of one attempt. Ids are plain names: they cannot lead out of the work folder."""
-    if not ATTEMPT_ID.match(attempt):
-        raise Refused(f"not an attempt id: {attempt!r}")
-    return os.path.join(attempts_folder(site), attempt)
+    return os.path.join(attempts_folder(site), plain_name(attempt))
+
+
+def plain_name(name: str) -> str:
+    """Return a name that is safe as one part of a path; Refused for any other."""
+    if not PLAIN_NAME.match(name):
+        raise Refused(f"not a plain name: {name!r}")
+    return name
 
 
 def make_private(path: str) -> str:

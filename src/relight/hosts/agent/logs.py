@@ -9,7 +9,16 @@ from contextlib import suppress
 from typing import Any, Callable
 
 from relight.hosts.agent.attempts import log_size
-from relight.hosts.agent.folders import Refused, Site, attempt_folder, expand, read_json
+from relight.hosts.agent.folders import (
+    Refused,
+    Site,
+    attempt_folder,
+    expand,
+    make_private,
+    plain_name,
+    read_json,
+    write_private,
+)
 from relight.hosts.agent.rolling import read_rolled
 
 POLL = 0.05
@@ -83,6 +92,13 @@ def ask_read_file(site: Site, path: str, offset: int, limit: int) -> tuple[dict[
         raise Refused(f"cannot read {path}: {error.strerror}") from error
     finally:
         os.close(fd)
+
+
+def ask_keep(site: Site, blob: bytes, folder: str, name: str) -> str:
+    """Keep a small file of ours in the work folder; answer its path."""
+    path = os.path.join(make_private(os.path.join(site.workdir, plain_name(folder))), plain_name(name))
+    write_private(path, blob)
+    return path
 
 
 class LogFeed:

@@ -18,8 +18,9 @@ from relight.hosts.agent.frames import pack_frame, read_frame
 from relight.hosts.agent.launch import ask_launch
 from relight.hosts.agent.leftovers import ask_clean, ask_forget, ask_leftovers, ask_usage
 from relight.hosts.agent.locks import ask_lock, ask_unlock
-from relight.hosts.agent.logs import LogFeed, ask_read_file, ask_read_log
+from relight.hosts.agent.logs import LogFeed, ask_keep, ask_read_file, ask_read_log
 from relight.hosts.agent.probes import (
+    ask_clock,
     ask_disk,
     ask_facts,
     ask_gpus,
@@ -38,8 +39,8 @@ GIVE_UP = 120.0  # seconds in which the channel takes no byte
 QUESTIONS: dict[str, Callable[..., Any]] = {
     function.__name__[4:]: function
     for function in (
-        ask_attempts, ask_clean, ask_disk, ask_engine, ask_facts, ask_forget, ask_gpus, ask_http, ask_images,
-        ask_interpreters, ask_kernel_log, ask_launch, ask_leftovers, ask_list_dir, ask_listeners, ask_lock,
+        ask_attempts, ask_clean, ask_clock, ask_disk, ask_engine, ask_facts, ask_forget, ask_gpus, ask_http, ask_images,
+        ask_interpreters, ask_keep, ask_kernel_log, ask_launch, ask_leftovers, ask_list_dir, ask_listeners, ask_lock,
         ask_processes, ask_read_file, ask_read_log, ask_run, ask_settle, ask_stat, ask_status, ask_stop, ask_unlock,
         ask_usage,
     )
