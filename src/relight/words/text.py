@@ -9,8 +9,8 @@ T = TypeVar("T")
 
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC: titles, links, clipboard
-    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC: titles, links, clipboard
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"
 )
 # What reorders or hides text: bidirectional controls, zero width, tags.
@@ -30,15 +30,15 @@ _NAME = (
     r"|[\w-]*(?:hf|hub|auth|access|api|bearer|github|wandb|refresh)[-_]token)|[A-Z0-9_]*_TOKEN)"
 )
 _GIVEN = re.compile(
-    rf"(?P<name>(?<![\w-]){_NAME}['\"]?\s*[:=]\s*|--{_NAME}\s+(?!-))"
-    r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,;'\")}\]]+)"
+    rf"(?P<name>(?<![\w-]){_NAME}(?:\\?['\"])?\s*[:=]\s*|(?<![\w-])--{_NAME}(?:\s+|['\"]\s*,\s*)(?!-))"
+    r"(?P<quote>\\\"|'|\"|)(?P<value>(?<=')[^']+|(?<=\")[^\"\\]+|[^\s,;'\")}\]\\]+)"
 )
 _SHAPED = re.compile(
     r"\bhf_[A-Za-z0-9]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[A-Z0-9]{16}\b"
     r"|(?<=Bearer )[\w.~+/=-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 _HIDDEN = "***"
-_NOTHING = {"None", "null", "none", "True", "False", "true", "false", _HIDDEN, f"'{_HIDDEN}'", f'"{_HIDDEN}"'}
+_NOTHING = {"None", "null", "none", "True", "False", "true", "false", _HIDDEN}
 
 
 def plain(text: str) -> str:
@@ -56,8 +56,7 @@ def redacted(text: str) -> str:
 
 
 def _hide(match: re.Match[str]) -> str:
-    value = match["value"]
-    return match[0] if value in _NOTHING else f"{match['name']}{_HIDDEN}"
+    return match[0] if match["value"] in _NOTHING else f"{match['name']}{match['quote']}{_HIDDEN}"
 
 
 def names_a_secret(name: str) -> bool:
@@ -76,10 +75,16 @@ def shown(value: T) -> T:
     elif isinstance(value, Mapping):
         result = {shown(k): _entry(k, v) for k, v in value.items()}
     elif isinstance(value, tuple | list):
-        result = type(value)(shown(v) for v in value)
+        result = type(value)(_word(v, before) for v, before in zip(value, ("", *value), strict=False))
     elif is_dataclass(value) and not isinstance(value, type):
         result = replace(value, **{f.name: shown(getattr(value, f.name)) for f in fields(value) if f.init})
     return result  # type: ignore[no-any-return]
+
+
+def _word(value: Any, before: Any) -> Any:
+    """Show one word of a list; on a command line it may be the secret that the word before announces."""
+    announced = isinstance(before, str) and before.startswith("--") and names_a_secret(before[2:])
+    return _HIDDEN if announced and isinstance(value, str) else shown(value)
 
 
 def _entry(key: Any, value: Any) -> Any:
