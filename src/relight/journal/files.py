@@ -58,10 +58,13 @@ def _private(path: Path, flags: int) -> IO[str]:
 @contextmanager
 def locked(path: Path, *, wait: bool, what: str) -> Iterator[None]:
     """Hold the lock file `path`. BusyError naming `what` where another process holds it and `wait` is not set."""
-    with _private(path, os.O_WRONLY | os.O_CREAT) as file:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE), "r+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            text = f"another relight works on {what}"
-            raise BusyError(text, place=str(path.parent), next="wait for it, or end it") from None
+            text = f"another relight (pid {file.read().strip() or 'unknown'}) works on {what}"
+            raise BusyError(text, place=str(path.parent), next="wait for it, or end it with Ctrl-C") from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
         yield

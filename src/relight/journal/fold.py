@@ -33,10 +33,11 @@ def apply(data: dict[str, Any], event: Event) -> None:
 
 
 def _attempt(attempts: list[dict[str, Any]], n: int) -> dict[str, Any]:
-    for known in attempts:
-        if known["n"] == n:
-            return known
-    found: dict[str, Any] = {"n": n, "rung": "real", "settings": {"flags": {}, "env": {}}}
+    found: dict[str, Any]
+    for found in attempts:
+        if found["n"] == n:
+            return found
+    found = {"n": n, "rung": "real", "settings": {"flags": {}, "env": {}}}
     attempts.append(found)
     attempts.sort(key=lambda a: int(a["n"]))
     return found

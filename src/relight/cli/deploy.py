@@ -1,0 +1,57 @@
+"""`relight deploy` and `relight retry`: one launch, or the loop."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from relight.cli.asked import Asked, Duration
+from relight.cli.options import PATH, Common, common
+from relight.cli.work import work
+
+F = TypeVar("F", bound=Callable[..., Any])
+DURATION = Duration()
+
+
+def _run_options(command: F) -> F:
+    options = [
+        click.argument("playbook", required=False, type=PATH, metavar="[PLAYBOOK]"),
+        click.option("--host", "host_names", multiple=True, metavar="NAME", help="A host of the hosts file, or lab."),
+        click.option("--set", "sets", multiple=True, metavar="FLAG=VALUE", help="Set a flag, and protect it."),
+        click.option("--unset", "unsets", multiple=True, metavar="FLAG", help="Leave a flag out, and protect that."),
+        click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable, and protect it."),
+        click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Launches at most."),
+        click.option("--deadline", type=DURATION, metavar="8h", help="Time for the whole run: 90s, 45m, 8h, 1h30m."),
+        click.option("--dry-run", is_flag=True, help="Show what would be launched first, and why; launch nothing."),
+        click.option("--replace", is_flag=True, help="Stop the server of an earlier run on these GPUs or this port."),
+        click.option("--wait", is_flag=True, help="Wait while these GPUs or this port are held."),
+        click.option("--forget", is_flag=True, help="Forget what earlier runs on such GPUs learned."),
+        click.option("--resume", metavar="RUN", help="Go on with a run; takes no PLAYBOOK or --host."),
+        click.option("--events", metavar="FILE", help="Write every event as one JSON line; - is stdout."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(epilog="Example: relight deploy qwen.toml --host rtx8 --set port=30001")
+@_run_options
+@common()
+def deploy(shared: Common, **given: Any) -> int:
+    """Launch once, to a verdict.
+
+    On failure the diagnosis is printed, and the step `retry` would take next.
+    """
+    return work(shared, Asked(mode="deploy", **given))
+
+
+@click.command(epilog="Examples: relight retry demo.toml --host lab; relight retry --resume 20261129")
+@_run_options
+@click.option("--keep", is_flag=True, help="Stay after success, and repair when the server dies.")
+@common()
+def retry(shared: Common, **given: Any) -> int:
+    """Launch, diagnose, change the smallest set of flags, relaunch: until healthy, or every option was tried.
+
+    Exit status: 0 healthy, 1 exhausted, 4 budget spent, 5 needs a person, 6 busy, 130 interrupted.
+    """
+    return work(shared, Asked(mode="retry", **given))

@@ -1,0 +1,34 @@
+"""The values of a host's secrets, read when they are needed and only to keep them out of what is written."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from relight.words.errors import UsageError
+from relight.words.host import HostSpec, SecretSource
+
+
+def check_secrets(spec: HostSpec) -> tuple[str, ...]:
+    """Return the values of all secrets of `spec`. UsageError names one whose source is missing or empty."""
+    return tuple(_value(spec, name, source) for name, source in _all(spec))
+
+
+def _all(spec: HostSpec) -> Iterator[tuple[str, SecretSource]]:
+    yield from spec.secrets.items()
+    yield from spec.secret_flags.items()
+
+
+def _value(spec: HostSpec, name: str, source: SecretSource) -> str:
+    place = f"hosts.toml: [hosts.{spec.name}] {name}"
+    value = os.environ.get(source.where) if source.kind == "env" else _read(Path(source.where))
+    if not value:
+        where = f"the variable {source.where}" if source.kind == "env" else f"the file {source.where}"
+        raise UsageError(f"{where} is missing or empty", place=place, next="set it, or take the line out")
+    return value
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None

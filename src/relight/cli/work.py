@@ -1,0 +1,189 @@
+"""One call of deploy or retry, from its options to its exit status."""
+
+import getpass
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from relight.attempts.clock import SystemClock
+from relight.attempts.judge.book import Book, read_book
+from relight.attempts.loop import run as run_loop
+from relight.attempts.order import RunOrder
+from relight.cli import logging
+from relight.cli.asked import Asked
+from relight.cli.dry import dry_run
+from relight.cli.listeners import Listeners
+from relight.cli.options import Common
+from relight.cli.output import document, say, width
+from relight.cli.overrides import change_of
+from relight.cli.places import host_spec
+from relight.cli.secrets import check_secrets
+from relight.config import shipped
+from relight.config.knowledge import load_knowledge
+from relight.config.playbook import load_playbook, parse_playbook
+from relight.hosts import open_host
+from relight.journal.codec import to_json
+from relight.journal.journal import Journal
+from relight.journal.journal import stored as stored_of
+from relight.journal.redact import redact_json
+from relight.journal.runs import find
+from relight.words.attempt import Record, State
+from relight.words.errors import BusyError, RelightError
+from relight.words.host import HostSpec
+from relight.words.text import shown
+
+STATUS: dict[State, int] = {
+    "healthy": 0, "failed": 1, "exhausted": 1, "unreachable": 3, "budget": 4, "person": 5, "busy": 6,
+    "interrupted": 130, "running": 130, "replaced": 1,
+}  # fmt: skip
+_KEPT = ("max_attempts", "deadline", "keep")
+
+
+def work(shared: Common, asked: Asked) -> int:
+    """Run `asked` to its end, print its record, and return its exit status."""
+    asked = asked.checked(json=shared.json)
+    with ExitStack() as stack:
+        stack.enter_context(terminated_like_interrupted())
+        order, journal = stack.enter_context(_begun(shared, asked))
+        if journal is None:
+            return dry_run(shared, order, book())
+        return _run(shared, asked, order, journal)
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: the server keeps its state and the run can be resumed."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signal module's signature
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | None]]:
+    """Yield the order and the journal of a new or a resumed run; no journal for a dry run."""
+    if asked.resume:
+        with _resumed(shared, asked) as both:
+            yield both
+        return
+    assert asked.playbook  # noqa: S101  checked() has seen to it
+    playbook = load_playbook(asked.playbook)
+    overrides = change_of(asked.sets, asked.unsets, asked.env, engine=playbook.engine)
+    with host_spec(shared, asked.host_names[0]) as spec:
+        secrets = check_secrets(spec)
+        order = RunOrder(playbook, spec, asked.mode, overrides, **_wishes(asked), **owner())
+        if asked.dry_run:
+            yield order, None
+            return
+        more = {name: getattr(order, name) for name in _KEPT}
+        started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        with Journal.create(
+            shared.state, playbook=playbook, specs=[spec], started=started, overrides=overrides, mode=asked.mode,
+            more=more, secrets=secrets,
+        ) as journal:  # fmt: skip
+            yield order, journal
+
+
+@contextmanager
+def _resumed(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal]]:
+    folder = find(shared.state, str(asked.resume))
+    stored = stored_of(folder)
+    playbook = parse_playbook(stored.playbook, Path(stored.path))
+    with ExitStack() as stack:
+        spec = stack.enter_context(stored_spec(shared, stored.specs[0]))
+        journal = stack.enter_context(Journal(folder, secrets=check_secrets(spec)))
+        wishes = {**stored.more, **{k: v for k, v in _wishes(asked).items() if v}}
+        order = RunOrder(playbook, spec, asked.mode, stored.overrides, **wishes, **owner())
+        yield order, journal
+
+
+@contextmanager
+def stored_spec(shared: Common, spec: HostSpec) -> Iterator[HostSpec]:
+    """Yield the host of a run that is over or broken off; the simulated host is started again."""
+    if spec.name == "lab":
+        with host_spec(shared, "lab") as fresh:
+            yield fresh
+    else:
+        yield spec
+
+
+def _wishes(asked: Asked) -> dict[str, Any]:
+    return {
+        "max_attempts": asked.max_attempts,
+        "deadline": asked.deadline,
+        "replace": asked.replace,
+        "wait": asked.wait,
+        "keep": asked.keep,
+    }
+
+
+def owner() -> dict[str, Any]:
+    """Return who runs relight here, for the locks on the host."""
+    return {"owner_user": getpass.getuser(), "owner_host": socket.gethostname(), "owner_pid": os.getpid()}
+
+
+def book(engine: str = "sglang") -> Book:
+    """Return the judge's questions for `engine`."""
+    path = shipped.engine(engine) / "judge.toml"
+    return read_book(path.read_text(encoding="utf-8"), place=str(path))
+
+
+def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int:
+    knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
+    logging.start(journal.folder, verbose=shared.verbose)
+    host = open_host(order.spec)
+    try:
+        with Listeners(shared, asked.events, journal, order) as listeners:
+            fault = _caught(lambda: run_loop(
+                order, host, journal, knowledge, book=book(order.playbook.engine), clock=SystemClock(),
+                emit=listeners.emit,
+            ))  # fmt: skip
+    finally:
+        host.close()
+    return ended(shared, journal.record, fault)
+
+
+def _caught(loop: Callable[[], Record]) -> RelightError | KeyboardInterrupt | None:
+    try:
+        loop()
+    except KeyboardInterrupt as interrupt:
+        return interrupt
+    except BusyError as busy:
+        return busy
+    return None
+
+
+def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrupt | None) -> int:
+    """Print how a run ended and return its status."""
+    from relight.reports import text  # noqa: PLC0415  not needed before the end
+
+    if isinstance(fault, KeyboardInterrupt):
+        say(f"relight: interrupted; go on with `relight retry --resume {record.run}`", err=True)
+    elif fault:
+        say(f"relight: {shown(str(fault))}", err=True)
+    if shared.json:
+        document(redact_json(to_json(record)))
+    elif shared.quiet:
+        _final_command(record)
+    elif fault is None:
+        say(text.render(record, width=width()), nl=False)
+    return fault.exit_status if isinstance(fault, RelightError) else STATUS[record.state]
+
+
+def _final_command(record: Record) -> None:
+    if record.final:
+        import shlex  # noqa: PLC0415  -q only
+
+        env = [f"{name}={value}" for name, value in record.final.env.items()]
+        say(shown(shlex.join([*env, "python", "-m", "sglang.launch_server", *record.final.argv])))
