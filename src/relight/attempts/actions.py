@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from relight.attempts.order import Mode
 from relight.words.attempt import Attempt, Record, State
-from relight.words.step import Exhausted, Person, Plan, Spent, Step
+from relight.words.step import Exhausted, Launch, Person, Plan, Spent, Step
 
 FAILED = frozenset({"crashed", "hung", "sick", "rejected", "aborted"})
 
@@ -20,7 +20,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class Stop:
-    """Stop what is left of the failed attempt `n`."""
+    """Stop what runs or is left of attempt `n`: it failed, had dummy weights, or makes room for a lever."""
 
     n: int
 
@@ -52,18 +52,34 @@ class End:
 Action: TypeAlias = Follow | Stop | Diagnose | Carry | End
 
 
-def next_action(record: Record, mode: Mode, stopped: frozenset[int], plan: Callable[[], Plan]) -> Action:
-    """Return the next action. `stopped` are the attempts known to have nothing left; `plan` is asked only if needed."""
+def next_action(
+    record: Record,
+    mode: Mode,
+    stopped: frozenset[int],
+    plan: Callable[[], Plan],
+    win: Callable[[], Launch | None],
+    died: int | None = None,
+) -> Action:
+    """Return the next action. `stopped` are the attempts known to have nothing left, `died` a healthy one that died.
+
+    `plan` and `win` (a lever to be won back from a healthy server) are asked only where they are needed.
+    """
     last = record.attempts[-1] if record.attempts else None
     unfinished = _unfinished(last, stopped)
     if unfinished:
         return unfinished
-    if last and last.outcome == "healthy":
-        return End("healthy", "the server answers correctly")
+    if last and last.outcome == "healthy" and last.rung == "real" and last.n != died:
+        return _healthy(last, stopped, win())
     if mode == "deploy" and last:
         return _end_of_deploy(last, plan())
     planned = plan()
     return _ending(planned) or Carry(planned)
+
+
+def _healthy(last: Attempt, stopped: frozenset[int], win: Launch | None) -> Action:
+    if win is None:
+        return End("healthy", "the server answers correctly")
+    return Carry(Plan(win)) if last.n in stopped else Stop(last.n)
 
 
 def _unfinished(last: Attempt | None, stopped: frozenset[int]) -> Action | None:
@@ -71,7 +87,8 @@ def _unfinished(last: Attempt | None, stopped: frozenset[int]) -> Action | None:
         return None
     if last.launched and last.outcome is None:
         return Follow(last.n)
-    if last.outcome in FAILED and last.launched and last.n not in stopped:
+    over = last.outcome in FAILED or (last.outcome == "healthy" and last.rung == "dummy")
+    if over and last.launched and last.n not in stopped:
         return Stop(last.n)
     if last.outcome in FAILED and last.diagnosis is None:
         return Diagnose(last.n)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from relight.attempts.examine import fetched, host_knowledge
-from relight.attempts.prepare import clean, port_holder, take
-from relight.attempts.refusal import refusal
+from relight.attempts.prepare import clean, free_port, port_holder, take
+from relight.attempts.refusal import port_taken, refusal
 from relight.attempts.site import Site, log_name
 from relight.hosts.values import HostError, Validation
 from relight.words.argv import to_argv
@@ -43,9 +43,11 @@ def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     take(site, candidate.settings)
     clean(site)
     holder = port_holder(site, candidate.settings)
-    if holder and holder != site.port_holder:
-        # The planner decides: another port where that is allowed, else a person.
+    if holder:
         site.port_holder = holder
+        _record_rejected(
+            site, _attempt(site, candidate, "validate"), port_taken(holder, free_port(site, candidate.settings)), holder
+        )
         return
     attempt = _attempt(site, candidate, rung)
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
@@ -107,9 +109,13 @@ def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     more = fetched(site, found.wants, {})
     if more:
         found = _refusal(site, attempt, answer, because, more)
+    _record_rejected(site, attempt, found, because)
+
+
+def _record_rejected(site: Site, attempt: Attempt, found: Diagnosis, because: str) -> None:
     rejected = replace(attempt, outcome="rejected", diagnosis=found, ended=site.stamp(), log="", logs=())
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
-    site.note("diagnosed", attempt.n, attempt=_fields(rejected), diagnosis=found, rung=rung)
+    site.note("diagnosed", attempt.n, attempt=_fields(rejected), diagnosis=found, rung=attempt.rung)
 
 
 def _refusal(

@@ -3,9 +3,10 @@
 from typing import Any
 
 from relight.attempts.actions import End
-from relight.attempts.site import Site
+from relight.attempts.learn import remember
 from relight.attempts.prepare import clean
-from relight.planning.outcome import lever_states
+from relight.attempts.site import Site
+from relight.planning.settings import lever_states
 from relight.words.attempt import Attempt, Final, Record
 from relight.words.errors import PersonError
 
@@ -39,13 +40,13 @@ def finish(site: Site, end: End) -> Record:
     if end.plan:
         fields |= {"options": end.plan.options, "nogoods": end.plan.nogoods}
     site.note("run_ended", record=fields, state=end.state, reason=end.reason, next=end.next)
-    site.learn()
+    remember(site)
     return site.record
 
 
 def _final(site: Site, last: Attempt) -> Final:
     env = dict(last.settings.env)
-    levers = lever_states(site.record, site.order.playbook, last, site.parser)
+    levers = lever_states(site.order.playbook, last.choice, last.settings, site.parser)
     return Final(last.argv, env, levers, last.effective)
 
 

@@ -8,20 +8,24 @@ from relight.attempts.carry import carry
 from relight.attempts.clock import Clock
 from relight.attempts.examine import examine
 from relight.attempts.finish import finish, stop_attempt
-from relight.attempts.judge.book import Book
+from relight.attempts.judge.book import Book, read_book
+from relight.attempts.keep import stay
 from relight.attempts.order import RunOrder
 from relight.attempts.reach import reach
 from relight.attempts.site import Site
 from relight.attempts.start import follow
 from relight.attempts.world import world
+from relight.config.shipped import engine
 from relight.hosts.interface import Host
 from relight.journal.journal import Journal
-from relight.planning.plan import next_step
+from relight.planning.plan import next_step, next_win
 from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, PersonError, RelightError, UnreachableError, UsageError
 from relight.words.events import Event
 from relight.words.knowledge import Knowledge
-from relight.words.step import Plan
+from relight.words.step import Launch, Plan
+
+JUDGE = "judge.toml"
 
 
 def run(
@@ -30,7 +34,6 @@ def run(
     journal: Journal,
     knowledge: Knowledge,
     *,
-    book: Book,
     clock: Clock,
     emit: Callable[[Event], None],
 ) -> Record:
@@ -39,6 +42,7 @@ def run(
     Raises UnreachableError (3), BusyError (6) and UsageError (2) after the journal says so; KeyboardInterrupt leaves
     the server as it is.
     """
+    book = read_book((engine(order.playbook.engine) / JUDGE).read_text(), place=JUDGE)
     site = Site(order, host, journal, knowledge, clock, emit)
     try:
         reach(site)
@@ -52,10 +56,16 @@ def run(
 
 def _loop(site: Site, book: Book) -> Record:
     while True:
-        action = next_action(site.record, site.order.mode, site.stopped, lambda: plan(site))
-        if isinstance(action, End):
-            return finish(site, action)
-        _act(site, action, book)
+        action = next_action(
+            site.record, site.order.mode, site.stopped, lambda: plan(site), lambda: win(site), site.died
+        )
+        if not isinstance(action, End):
+            _act(site, action, book)
+            continue
+        record = finish(site, action)
+        if not (site.order.keep and action.state == "healthy"):
+            return record
+        stay(site, book)
 
 
 def plan(site: Site) -> Plan:
@@ -64,6 +74,11 @@ def plan(site: Site) -> Plan:
     if planned.nogoods != site.record.nogoods:
         site.note("changed", record={"nogoods": planned.nogoods}, learned=len(planned.nogoods))
     return planned
+
+
+def win(site: Site) -> Launch | None:
+    """Return the launch that tries to win a dropped lever back, None where the budget or the levers allow none."""
+    return next_win(site.record, site.order.playbook, world(site))
 
 
 def _act(site: Site, action: Action, book: Book) -> None:

@@ -16,6 +16,7 @@ class RunOrder:
 
     `overrides` are --set, --unset and --env; `max_attempts` and `deadline` (seconds) override the playbook's budget;
     `wait` waits for a busy host, `replace` stops an earlier run's server first, `keep` stays after healthy;
+    `forget` drops what earlier runs learned;
     `owner_user` and `owner_host` name who runs relight, for the lock.
     """
 
@@ -28,6 +29,7 @@ class RunOrder:
     replace: bool = False
     wait: bool = False
     keep: bool = False
+    forget: bool = False
     owner_user: str = ""
     owner_host: str = ""
     owner_pid: int = 0

@@ -102,6 +102,12 @@ def port_holder(site: Site, settings: Settings) -> str:
     return found[0] if found else ""
 
 
+def free_port(site: Site, settings: Settings) -> int:
+    """Return the next port above the asked one that nobody listens on."""
+    taken = {listener.port for listener in site.host.listeners()}
+    return next(p for p in range((port_of(settings) or DEFAULT_PORT) + 1, 1 << 16) if p not in taken)
+
+
 def _named(listener: Listener) -> str:
     who = f"{listener.command} (pid {listener.pid})" if listener.pid else "a process we may not see"
     return f"port {listener.port} is taken by {who}"

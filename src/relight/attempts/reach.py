@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
 from relight.hosts.values import HostError, HostFacts
 from relight.words.diagnosis import Engine
@@ -29,6 +30,7 @@ def reach(site: Site) -> Known:
         fault=fault,
     )
     site.known = known
+    site.learned = recall(site, known)
     return known
 
 

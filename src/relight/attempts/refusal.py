@@ -9,6 +9,7 @@ from relight.words.attempt import Attempt, Rung
 from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.knowledge import Knowledge
 from relight.words.parser import HostParser
+from relight.words.settings import Repair
 from relight.words.step import Answer
 
 KINDS: Mapping[Fault, str] = {
@@ -74,6 +75,14 @@ def _cause(finding: Finding) -> Cause:
 
 def _unnamed(because: str) -> Cause:
     return Cause("args", "args.conflict", None, "args.conflict", None, because, None, "args", 1.0, because)
+
+
+def port_taken(holder: str, free: int) -> Diagnosis:
+    """Return the diagnosis of a port that a process not ours listens on; `free` is a port nobody uses."""
+    kind = "comm.port_in_use"
+    cause = Cause("comm", kind, None, kind, None, holder, None, "args", 1.0, holder, blames=("port",))
+    move = Repair(set={"port": free}, why=f"{holder}; {free} is free", origin="message", cost=0.5)
+    return Diagnosis(log="", verdict="failed", cause=cause, repairs=(move,), action="person")
 
 
 def refusal(

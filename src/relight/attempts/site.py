@@ -10,6 +10,7 @@ from relight.attempts.order import RunOrder
 from relight.hosts.interface import Host
 from relight.hosts.values import HostFacts, Owner
 from relight.journal.journal import Journal
+from relight.journal.learned import Learned
 from relight.words.attempt import Attempt, Record
 from relight.words.events import Event, EventName
 from relight.words.host import Gpu
@@ -41,12 +42,14 @@ class Site:
     clock: Clock
     emit: Callable[[Event], None]
     known: Known | None = None
+    learned: Learned | None = None
     answers: tuple[tuple[Settings, Answer], ...] = ()
     can_ask: bool = True
     oracle_trusted: bool = True
     stopped: frozenset[int] = frozenset()
     settled: int = 0
     died: int | None = None
+    incidents: tuple[float, ...] = ()
     port_holder: str = ""
     beaten: float = field(default=-1e9)
 

@@ -2,7 +2,9 @@
 
 from relight.attempts.clock import epoch
 from relight.attempts.site import Site
+from relight.journal.learned import Learned
 from relight.planning.world import World
+from relight.words.settings import Settings
 
 
 def world(site: Site) -> World:
@@ -22,13 +24,17 @@ def world(site: Site) -> World:
         max_attempts=order.max_attempts,
         deadline=order.deadline,
         learned=learned.nogoods if learned else (),
-        known_good=learned.known_good if learned else None,
+        known_good=_known_good(learned),
         settled=site.settled,
         load_seconds=load_seconds(site),
         port_holder=site.port_holder,
         died=site.died,
         gpu_count=len(site.known.gpus) if site.known and site.known.gpus else None,
     )
+
+
+def _known_good(learned: Learned | None) -> Settings | None:
+    return next(iter(learned.healthy), None) if learned else None
 
 
 def spent(site: Site) -> float:

@@ -1,5 +1,6 @@
 """Answers compared with each other: equal questions, and different questions with the same answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -38,11 +39,14 @@ def _certain(reply: Reply, i: int) -> bool:
     return value is not None and value > CERTAIN
 
 
-def sameness(pairs: Sequence[tuple[Question, Reply]]) -> Iterator[Sign]:
-    """Yield a sign for one long answer that was given to three questions or more."""
+def sameness(pairs: Sequence[tuple[Question, Reply]], thinking: re.Pattern[str]) -> Iterator[Sign]:
+    """Yield a sign for one long answer that was given to three questions or more.
+
+    Models that think aloud (`thinking`) do begin alike, whatever they are asked.
+    """
     asked: dict[str, set[str]] = {}
     for question, reply in pairs:
-        if len(reply.text.strip()) >= 12 and question.expect:
+        if len(reply.text.strip()) >= 12 and question.expect and not thinking.search(reply.text):
             asked.setdefault(reply.text.strip(), set()).add(question.prompt)
     for text, prompts in asked.items():
         if len(prompts) >= 3:

@@ -14,7 +14,9 @@ Rightness: TypeAlias = Literal["right", "wrong", "cut", "unasked"]
 Common: TypeAlias = Mapping[str, frozenset[str]]
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019\u093c-\u094d\u0301-\u0345][^\W\d_]*)*", re.UNICODE)
 CODE = re.compile(r"[{}()\[\]=;<>\\/\"`$&@|+*^%]")
-SEPARATOR = re.compile(r"[,、،;:\n\t•|\d]")
+# What stands between the items of a list; inside a word it is something else.
+SEPARATOR = re.compile(r"[,;:](?=\s|$)|[、،\n\t•|]|\d+")
+JOINT = re.compile(r"[^\W\d_][)(\]\[:.!?'\u2019]+(?=[^\W\d_])")
 # Below this share of its commonest pieces a text of that script is no language; sound text has four times as many.
 LEAST = {"han": 0.22, "hangul": 0.12, "kana": 0.3, "thai": 0.3, "latin": 0.045}
 LEAST_ELSEWHERE = 0.04
@@ -36,7 +38,7 @@ def rightness(question: Question, reply: Reply, book: Book) -> Rightness:
 def language(reply: Reply, book: Book) -> tuple[Sign, ...]:
     """Return the signs that the text is not language: scripts mixed, fragments, good words that decay."""
     text = reply.text
-    return (*_mixed(text), *_fragments(text, book.common), *_decay(text, book.common))
+    return (*_mixed(text), *_fragments(text, book.common), *_joints(text), *_decay(text, book.common))
 
 
 def _mixed(text: str) -> Iterator[Sign]:
@@ -63,6 +65,13 @@ def _fragments(text: str, common: Common) -> Iterator[Sign]:
     share = share_of_common(text, common)
     if share is not None and share[0] < LEAST.get(share[1], LEAST_ELSEWHERE):
         yield Sign("numerics.garbage", 0.6, f"{share[0]:.0%} of the {share[1]} text are common words")
+
+
+def _joints(text: str) -> Iterator[Sign]:
+    # In prose a mark is followed by a blank; in code brackets close what was opened.
+    joints, words = len(JOINT.findall(text)), len(text.split())
+    if joints >= 6 and joints > 0.4 * words and not _balanced(text):
+        yield Sign("numerics.garbage", 0.6, f"{joints} marks inside {words} words")
 
 
 def _decay(text: str, common: Common) -> Iterator[Sign]:
@@ -120,9 +129,9 @@ def is_list(text: str, words: float) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Say whether the text is code, JSON or a formula: many symbols, and brackets that close what was opened."""
-    symbols = len(CODE.findall(text))
-    return symbols > 0.03 * len(text) and _balanced(text)
+    """Say whether the text is code, JSON or a formula: many symbols of several kinds, brackets that match."""
+    symbols = CODE.findall(text)
+    return len(symbols) > 0.03 * len(text) and len({*symbols} - {"(", ")"}) >= 2 and _balanced(text)
 
 
 def _balanced(text: str) -> bool:

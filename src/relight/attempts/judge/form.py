@@ -11,6 +11,7 @@ from relight.attempts.judge.answers import Question, Reply
 FILLER = frozenset(" \t\n_-=.*|#:0,~\u2026\u2014\u00b7\u3002\uff0c\u3001`")
 # `\1` is the unit that comes again and again; lazy, so that the shortest unit is found.
 REPEATED = re.compile(r"(.{1,60}?)\1{5,}", re.DOTALL)
+LONGEST = 8000  # characters looked at: an answer is far shorter, a hostile one may not cost minutes
 SENTENCE_END = frozenset(".?!;\n\u3002\uff01\uff1f\uff1b\u0964\u061f")
 
 
@@ -115,7 +116,7 @@ def _length(question: Question, reply: Reply) -> Iterator[Sign]:
 
 
 def _repetition(reply: Reply) -> Iterator[Sign]:
-    text = reply.text.strip()
+    text = reply.text[-LONGEST:].strip()
     for match in REPEATED.finditer(text):
         unit, run = match.group(1), len(match.group(0))
         at_end = match.end() >= len(text) - len(unit)
@@ -126,9 +127,9 @@ def _repetition(reply: Reply) -> Iterator[Sign]:
 
 
 def _enough(text: str, unit: str, *, at_end: bool) -> float:
-    # At the end of an answer a loop goes on for ever; inside, or when short, it may be style.
-    share = 0.25 if at_end else 0.6
-    return max(16, 6 * len(unit), share * len(text))
+    # A loop that reaches the end of an answer goes on for ever; inside, it may be style.
+    share = min(0.25 * len(text), 40) if at_end else 0.6 * len(text)
+    return max(16, 6 * len(unit), share)
 
 
 def _unit_weight(unit: str) -> float:

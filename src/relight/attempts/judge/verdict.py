@@ -92,7 +92,7 @@ def _findings(asked: Sequence[Answered], health: Health, book: Book) -> Iterator
         return
     for question, reply in pairs:
         yield from (Finding(sign, question, reply.text) for sign in (*form(question, reply), *language(reply, book)))
-    yield from _between(pairs)
+    yield from _between(pairs, book)
     yield from _contents(asked, pairs, book)
 
 
@@ -104,11 +104,11 @@ def _failures(answer: Answered) -> Iterator[Finding]:
         yield Finding(Sign("engine.request", 0.5, "HTTP 200 without a generation"), answer.question, answer.body)
 
 
-def _between(pairs: Sequence[tuple[Question, Reply]]) -> Iterator[Finding]:
+def _between(pairs: Sequence[tuple[Question, Reply]], book: Book) -> Iterator[Finding]:
     equal = [(q, r) for q, r in pairs if q.role == "equal"]
     for sign in disagreement([r for _, r in equal]):
         yield Finding(sign, equal[0][0], " / ".join(r.text.strip()[:24] for _, r in equal))
-    for sign in sameness(pairs):
+    for sign in sameness(pairs, book.thinking):
         yield Finding(sign, pairs[0][0], pairs[0][1].text)
 
 
