@@ -3,6 +3,7 @@
 from relight.hosts.interface import Host
 from relight.hosts.local import LocalLink
 from relight.hosts.remote import AgentHost
+from relight.hosts.ssh import SshLink
 from relight.words.host import HostSpec
 
 __all__ = ["Host", "open_host"]
@@ -12,4 +13,4 @@ def open_host(spec: HostSpec) -> Host:
     """Return the host of `spec`: address "local" is this machine, anything else SSH. Nothing is contacted yet."""
     if spec.address == "local":
         return AgentHost(spec, LocalLink())
-    raise NotImplementedError
+    return AgentHost(spec, SshLink(spec))
