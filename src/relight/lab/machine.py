@@ -27,11 +27,26 @@ def install(folder: Path, scenario: Scenario) -> Path:
     (folder / "box" / "cards").mkdir(parents=True)
     (folder / "box" / "scenario.toml").write_text(scenario.text)
     shutil.copytree(BOX / "sglang", purelib / "sglang", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(BOX / "smi.py", purelib / "lab_smi.py")
+    for name in ("smi", "stranger"):
+        shutil.copy(BOX / f"{name}.py", purelib / f"lab_{name}.py")
     (purelib / "sglang" / "version.py").write_text(f'"""The release."""\n\n__version__ = "{scenario.version}"\n')
     (purelib / "sitecustomize.py").write_text(SITE)
     _write_metadata(purelib, scenario.version)
     return _write_programs(prefix)
+
+
+def write_home(folder: Path, programs: Path) -> Path:
+    """Make a home whose login shells of all kinds have `programs` first in PATH; return it."""
+    home = folder / "home"
+    home.mkdir()
+    posix = f'export PATH="{programs}:$PATH"\n'
+    for name in (".profile", ".bash_profile", ".zprofile"):
+        (home / name).write_text(posix)
+    (home / ".login").write_text(f'setenv PATH "{programs}:$PATH"\n')
+    fish = home / ".config" / "fish"
+    fish.mkdir(parents=True)
+    (fish / "config.fish").write_text(f'set -gx PATH "{programs}" $PATH\n')
+    return home
 
 
 def _write_metadata(purelib: Path, version: str) -> None:

@@ -137,7 +137,6 @@ class ServerArgs:
         self._handle_gpu_memory_settings()
         self._handle_model_specific_adjustments()
         self._handle_attention_backend_compatibility()
-        self._handle_page_size()
         self._handle_cache_compatibility()
         self._handle_data_parallelism()
         self._handle_moe_kernel_config()
@@ -154,6 +153,7 @@ class ServerArgs:
         self.device = self.device or "cuda"
         self.random_seed = 42 if self.random_seed is None else self.random_seed
         self.sampling_backend = self.sampling_backend or "flashinfer"
+        self.page_size = self.page_size or 1
 
     def _handle_gpu_memory_settings(self) -> None:
         if self.chunked_prefill_size is None:
@@ -229,10 +229,6 @@ class ServerArgs:
             assert self.speculative_algorithm is None, (
                 "Speculative decoding is currently not supported with Flex Attention backend"
             )
-
-    def _handle_page_size(self) -> None:
-        if self.page_size is None:
-            self.page_size = 1
 
     def _handle_cache_compatibility(self) -> None:
         if self.enable_hierarchical_cache and self.disable_radix_cache:

@@ -41,10 +41,11 @@ def holdings(folder: Path, release: float) -> list[Holding]:
 
 def _holdings(folder: Path, release: float) -> Iterator[Holding]:
     for path in sorted(folder.iterdir() if folder.is_dir() else ()):
-        if path.suffix:
-            continue
-        entry = _read(path)
+        entry = {} if path.suffix else _read(path)
         if not entry:
+            continue
+        if path.name.startswith("hidden-"):
+            yield Holding(0, entry["card"], entry["mib"], "", 0)
             continue
         alive = started(int(path.name)) == entry["start"]
         if alive or not _let_go(path, release):
