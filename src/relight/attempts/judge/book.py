@@ -13,8 +13,10 @@ SECTIONS = (
     "chat", "common", "endpoints", "equal", "logprobs", "long", "plain", "ready", "sampled", "since", "soak",
     "thinking", "timeout", "tokens",
 )  # fmt: skip
-# Scripts in which the common pieces are single characters, because words are not set apart by spaces.
-CHARACTER_SCRIPTS = ("han", "hangul", "kana", "thai")
+# Scripts whose words are not set apart by spaces: the common pieces are characters.
+CHARACTER_SCRIPTS = ("han", "kana", "thai")
+# Scripts whose common pieces are the ends of words.
+ENDING_SCRIPTS = ("hangul",)
 
 
 @dataclass(frozen=True)
@@ -113,4 +115,4 @@ def _long(data: Mapping[str, Any]) -> LongPrompt:
 
 
 def _common(script: str, text: str) -> frozenset[str]:
-    return frozenset("".join(text.split()) if script in CHARACTER_SCRIPTS else text.split())
+    return frozenset("".join(text.split()) if script in (*CHARACTER_SCRIPTS, *ENDING_SCRIPTS) else text.split())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from relight.attempts.judge.answers import Question, Reply
-from relight.attempts.judge.book import CHARACTER_SCRIPTS, Book
+from relight.attempts.judge.book import CHARACTER_SCRIPTS, ENDING_SCRIPTS, Book
 from relight.attempts.judge.form import Sign
 from relight.attempts.judge.scripts import Run, family, runs, switches
 
@@ -18,7 +18,7 @@ CODE = re.compile(r"[{}()\[\]=;<>\\/\"`$&@|+*^%]")
 SEPARATOR = re.compile(r"[,;:](?=\s|$)|[、،\n\t•|]|\d+")
 JOINT = re.compile(r"[^\W\d_][)(\]\[:.!?'\u2019]+(?=[^\W\d_])")
 # Below this share of its commonest pieces a text of that script is no language; sound text has four times as many.
-LEAST = {"han": 0.22, "hangul": 0.12, "kana": 0.3, "thai": 0.3, "latin": 0.045}
+LEAST = {"han": 0.33, "hangul": 0.3, "kana": 0.3, "thai": 0.3, "latin": 0.045}
 LEAST_ELSEWHERE = 0.04
 ENOUGH_WORDS = 22
 ENOUGH_CHARACTERS = 30
@@ -115,6 +115,8 @@ def _by_word(text: str, script: str, common: Common) -> tuple[float, str] | None
     words = [w.lower() for w in WORD.findall(text)]
     if len(words) < ENOUGH_WORDS or is_list(text, len(words)):
         return None
+    if script in ENDING_SCRIPTS:
+        words = [w[-1] for w in words]
     return sum(_is_common(w, common[script]) for w in words) / len(words), script
 
 
