@@ -52,7 +52,7 @@ def _until_dead(site: Site, attempt: Attempt, book: Book) -> str:
             failures = 0 if _answers(site, attempt, book) else failures + 1
             take(site, attempt.settings)
         if failures >= NO_ANSWERS:
-            return f"relight: hung: serve: the health path said no {failures} times, a minute apart"
+            return f"relight: hung: serving: the health path said no {failures} times, a minute apart"
         if now - told >= DAY:
             told = now
             site.tell("marked", attempt.n, text="still healthy", line=0)

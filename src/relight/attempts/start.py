@@ -53,7 +53,7 @@ def _verdict(vigil: Vigil, book: Book) -> Ending:
 
 
 def _listens(vigil: Vigil) -> bool:
-    return vigil.follower.progress.ready is not None or vigil.follower.progress.phase in {"serve", "warmup", "ready"}
+    return vigil.follower.progress.ready is not None or vigil.follower.progress.phase in {"serving", "warmup"}
 
 
 def _begin(vigil: Vigil, book: Book) -> tuple[Ending | None, Interview | None]:
