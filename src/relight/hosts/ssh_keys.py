@@ -137,14 +137,20 @@ class Login:
                 yield f"agent: {key.get_name()} {fingerprint(key.asbytes())}", key
 
     def _from_file(self, file: str, tried: list[str]) -> Any:
-        phrase = self.passphrase.reveal().encode() if self.passphrase else None
         try:
-            return paramiko.PKey.from_path(file, passphrase=phrase)
+            return _load(file, None)
         except (paramiko.PasswordRequiredException, TypeError):
-            tried.append(f"{file}: needs a passphrase, in RELIGHT_SSH_PASSPHRASE or by ssh-agent")
+            if self.passphrase is None:
+                tried.append(f"{file}: needs a passphrase, in RELIGHT_SSH_PASSPHRASE or by ssh-agent")
+                return None
         except (paramiko.SSHException, ValueError, OSError) as error:
             tried.append(f"{file}: cannot be read: {error}")
-        return None
+            return None
+        try:
+            return _load(file, self.passphrase)
+        except (paramiko.SSHException, ValueError, TypeError) as error:
+            tried.append(f"{file}: not opened by the passphrase: {error}")
+            return None
 
     def _try(self, transport: Any, label: str, key: Any, tried: list[str]) -> bool:
         try:
@@ -161,6 +167,11 @@ class Login:
         if further:
             tried.append(f"{label}: accepted, but the host wants {', '.join(further)} as well")
         return not further
+
+
+def _load(file: str, passphrase: Secret | None) -> Any:
+    # By position: the argument has had two names.
+    return paramiko.PKey.from_path(file, passphrase and passphrase.reveal().encode())
 
 
 def environment_secret(name: str, environment: Mapping[str, str] | None = None) -> Secret | None:

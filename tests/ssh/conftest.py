@@ -1,0 +1,154 @@
+"""A real OpenSSH server on loopback: free port, fresh keys, nothing of the developer's own configuration."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from relight.hosts import open_host
+from relight.hosts.interface import Host
+from relight.words.host import HostSpec
+
+SSHD = "/usr/sbin/sshd"
+
+
+@dataclass
+class Server:
+    """One sshd and what a client needs for it."""
+
+    folder: Path
+    port: int
+    process: "subprocess.Popen[bytes] | None" = None
+    options: tuple[str, ...] = ()
+    hosts: list[Host] = field(default_factory=list)
+
+    @property
+    def known_hosts(self) -> Path:
+        return self.folder / "known_hosts"
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "user_key"
+
+    def host_key(self) -> str:
+        kind, blob = (self.folder / "host_key.pub").read_text().split()[:2]
+        return f"{kind} {blob}"
+
+    def start(self) -> None:
+        config = self.folder / "sshd_config"
+        lines = (
+            f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {self.folder / 'host_key'}", "UsePAM no",
+            "StrictModes no", f"AuthorizedKeysFile {self.folder / 'authorized_keys'}", "PasswordAuthentication no",
+            "PermitRootLogin yes", "PidFile none", "LogLevel ERROR", "MaxStartups 100",
+        )  # fmt: skip
+        config.write_text("\n".join([*self.options, *lines]) + "\n")
+        log = (self.folder / "sshd.log").open("ab")
+        with log:
+            self.process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stdout=log, stderr=log)
+        self._await()
+
+    def _await(self) -> None:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            time.sleep(0.02)
+        pytest.fail(f"sshd did not start: {(self.folder / 'sshd.log').read_text()}")
+
+    def stop(self) -> None:
+        self.cut()
+        if self.process:
+            self.process.terminate()
+            self.process.wait(10)
+        self.process = None
+
+    def sessions(self) -> list[int]:
+        """Return the pids of sshd's children: one (or two) per connection."""
+        assert self.process
+        found, todo = [], [self.process.pid]
+        while todo:
+            pid = todo.pop()
+            with suppress(OSError):
+                below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                mine = [int(p) for p in below if Path(f"/proc/{p}/comm").read_text().strip().startswith("sshd")]
+                found += mine
+                todo += mine
+        return found
+
+    def cut(self) -> int:
+        """Kill the children that serve connections; say how many there were."""
+        pids = self.sessions() if self.process else []
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return len(pids)
+
+    def spec(self, **more: object) -> HostSpec:
+        given = {
+            "name": "box", "address": "127.0.0.1", "port": self.port, "identity_file": str(self.key),
+            "known_hosts": str(self.known_hosts), "workdir": str(self.folder / "work"), "python": "python3", **more,
+        }  # fmt: skip
+        return HostSpec(**given)  # type: ignore[arg-type]
+
+    def host(self, **more: object) -> Host:
+        host = open_host(self.spec(**more))
+        self.hosts.append(host)
+        return host
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def make_key(path: Path, passphrase: str = "", kind: str = "ed25519") -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", str(path)], check=True)  # noqa: S607
+
+
+@pytest.fixture
+def sshd_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Server]]:
+    """Start servers with extra options; all are stopped afterwards."""
+    if not Path(SSHD).exists():
+        if os.environ.get("RELIGHT_REQUIRE") == "1":
+            pytest.fail(f"{SSHD} is missing, and RELIGHT_REQUIRE=1 asks for it")
+        pytest.skip(f"{SSHD} is missing")
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    servers: list[Server] = []
+
+    def start(*options: str, name: str = "sshd") -> Server:
+        folder = tmp_path / name
+        folder.mkdir()
+        server = Server(folder, free_port(), options=options)
+        make_key(folder / "host_key")
+        make_key(folder / "user_key")
+        shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
+        server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {server.host_key()}\n")
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        for host in server.hosts:
+            host.close()
+        server.stop()
+
+
+@pytest.fixture
+def sshd(sshd_at: Callable[..., Server]) -> Server:
+    """Start one server."""
+    return sshd_at()
