@@ -111,12 +111,10 @@ def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str) -> t
     short = [text for text in given if len(text) < SHORTEST]
     if short:
         raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place)
-    if given:
-        return tuple(text.lower() for text in given)
-    found: set[str] = set()
+    found = {text.lower() for text in given}
     for regex in patterns:
         choice = literals(regex)
-        if not choice:
+        if not (choice or given):
             raise UsageError(
                 f"no text of {SHORTEST} or more characters must occur in {regex!r}",
                 place=place,
