@@ -171,15 +171,30 @@ def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
 def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
     taken = became(repair, attempt.settings, later)
     left = "passed over: it costs more" if repair.cost > cheapest else "passed over"
-    said = _became(taken) if taken else left if later else "not tried"
+    said = _became(taken, attempt) if taken else left if later else "not tried"
     lines = brief(edits_of(repair, attempt.settings))
-    return Choice(lines, said, tone(taken) if taken else "plain", _reason(repair), _costs(repair))
+    return Choice(lines, said, _taken_tone(taken, attempt), _reason(repair), _costs(repair))
 
 
-def _became(taken: Attempt) -> str:
+def _became(taken: Attempt, failed: Attempt) -> str:
     if taken.outcome == "rejected":
         return f"refused by {taken.rung} (attempt {taken.n})"
-    return f"taken: attempt {taken.n}, {outcome(taken)}"
+    if taken.outcome in {"healthy", "aborted", None}:
+        return f"taken: attempt {taken.n}, {outcome(taken)}"
+    end = "the same failure again" if _same_failure(taken, failed) else "got past this failure"
+    return f"taken: attempt {taken.n}, {end}"
+
+
+def _taken_tone(taken: Attempt | None, failed: Attempt) -> Tone:
+    if taken is None:
+        return "plain"
+    past = taken.launched and taken.outcome not in {"aborted", None} and not _same_failure(taken, failed)
+    return "good" if past else tone(taken)
+
+
+def _same_failure(one: Attempt, other: Attempt) -> bool:
+    causes = [a.diagnosis.cause if a.diagnosis else None for a in (one, other)]
+    return causes[0] is not None and causes[1] is not None and _alike(causes[0], causes[1])
 
 
 def _reason(repair: Repair) -> Prose:

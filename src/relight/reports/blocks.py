@@ -201,6 +201,7 @@ class Section:
 class Story:
     """A report, before it is set: the verdict, the facts at the head, what matters now, then the details."""
 
+    run: str
     title: str
     word: str
     tone: Tone

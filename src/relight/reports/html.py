@@ -19,7 +19,7 @@ _COLOURS = 8
 
 def render(record: Record) -> str:
     """Return the post-mortem of a run as one self-contained HTML page."""
-    return _template().render(story=tell(record), record_run=record.run)
+    return _template().render(story=tell(record))
 
 
 @cache

@@ -37,6 +37,7 @@ def tell(record: Record) -> Story:
         _section("environment", "Environment", environment_block(record), folded=True),
     )
     return Story(
+        record.run,
         f"{record.playbook} on {record.host}",
         word_of(record),
         tone_of(record),

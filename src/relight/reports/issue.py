@@ -1,0 +1,100 @@
+"""A bug report for the engine's own project, in the form its tracker asks for. Printed for a person to post."""
+
+from collections.abc import Sequence
+
+from relight.reports.attempt import attempt_section
+from relight.reports.blocks import Block, Command, Excerpt, Para, Section, Story, Table, words
+from relight.reports.markdown import block, code, escape, prose
+from relight.reports.now import launch_command
+from relight.reports.prose import count, phase, why_failed
+from relight.reports.steps import steps
+from relight.reports.story import tell
+from relight.reports.tables import environment_block
+from relight.words.attempt import Attempt, Record
+from relight.words.text import shown
+
+_CHECKS = (
+    "I searched related issues and found no solution.",
+    "The bug is there in the latest version too.",
+    "The report has what is needed to reproduce it: environment, command, log.",
+)
+
+
+def render(record: Record) -> str:
+    """Return a bug report about the failure that stopped this run, as Markdown; nothing in it is secret.
+
+    The first line is the title. Of several failures the one that came last is reported.
+    """
+    record = shown(record)
+    attempt = culprit(record)
+    lines = [
+        f"Title: {code(f'[Bug] {title(record, attempt)}')}",
+        "",
+        "### Checklist",
+        "",
+        *(f"- [ ] {c}" for c in _CHECKS),
+    ]
+    lines += ["", "### Describe the bug", "", *_described(record, attempt)]
+    lines += ["", "### Reproduction", "", *_reproduction(record, attempt), *_tried(tell(record))]
+    lines += ["", "### Environment", "", *_environment(record)]
+    return "\n".join(lines).strip() + "\n"
+
+
+def culprit(record: Record) -> Attempt | None:
+    """Return the last launch that failed with a cause, else the last attempt that did; None if none did."""
+    failed = [a for a in record.attempts if a.outcome not in {"healthy", None} and a.diagnosis and a.diagnosis.cause]
+    launched = [a for a in failed if a.launched]
+    return (launched or failed or [None])[-1]  # type: ignore[list-item]
+
+
+def title(record: Record, attempt: Attempt | None) -> str:
+    """Return what failed in which phase of which version, in one line."""
+    cause = attempt.diagnosis.cause if attempt and attempt.diagnosis else None
+    if attempt is None or cause is None:
+        return f"{record.engine.name} {record.engine.version or ''}".strip()
+    where = f" in {phase(cause.phase)}" if cause.phase else ""
+    version = f" ({record.engine.name} {record.engine.version})" if record.engine.version else ""
+    return f"{cause.text or why_failed(attempt.diagnosis)}"[:120] + f"{where}{version}"
+
+
+def _described(record: Record, attempt: Attempt | None) -> list[str]:
+    if attempt is None:
+        return ["Nothing failed in this run."]
+    step = next(s for s in steps(record) if s.attempt.n == attempt.n)
+    told = attempt_section(step, record)
+    kept = [b for b in told.blocks if isinstance(b, Excerpt) or (isinstance(b, Para) and b.label in _TELLING)]
+    return _set(kept)
+
+
+_TELLING = {"cause", "raised at", "wanted", "values"}
+
+
+def _set(blocks: Sequence[Block]) -> list[str]:
+    return [line for i, part in enumerate(blocks) for line in ([""] if i else []) + block(part)]
+
+
+def _reproduction(record: Record, attempt: Attempt | None) -> list[str]:
+    if attempt is None or not attempt.argv:
+        return ["There is no command to show."]
+    made = launch_command(record, attempt)
+    return block(Command(made.lines))
+
+
+def _tried(story: Story) -> list[str]:
+    """Tell what else was tried: it saves whoever reads the report the same round."""
+    parts = [part for part in story.sections if part.id == "course"]
+    rows = [table for part in parts for table in _tables(part) if len(table.rows) > 1]
+    if not rows:
+        return []
+    said = count(len(rows[0].rows), "attempt")
+    return ["", f"What was tried ({said}):", "", *block(rows[0])]
+
+
+def _tables(part: Section) -> list[Table]:
+    return [b for b in part.blocks if isinstance(b, Table)]
+
+
+def _environment(record: Record) -> list[str]:
+    known = environment_block(record)
+    rows = known.rows if known else ()
+    return [f"- {escape(name)}: {prose(held)}" for name, held in rows if words(held)] or ["It is not known."]
