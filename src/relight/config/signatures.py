@@ -13,7 +13,7 @@ from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAc
 
 T = TypeVar("T")
 KEYS = (
-    "title", "kind", "role", "action", "generic", "any", "none", "literal", "frames", "phase", "versions", "blames",
+    "title", "kind", "role", "action", "generic", "fatal", "any", "none", "literal", "frames", "phase", "versions", "blames",
     "summary", "next", "remedy", "sample", "near_miss",
 )  # fmt: skip
 REMEDY_KEYS = (
@@ -55,6 +55,7 @@ def read_signature(data: Mapping[str, Any], name: str, place: str) -> Signature:
         role=data.get("role", "root"),
         action=data.get("action", "change"),
         generic=_of(data, "generic", bool, default=False, place=place),
+        fatal=_of(data, "fatal", bool, default=False, place=place),
         any=_regexes(patterns, "any", place),
         none=_regexes(_texts(data, "none", place), "none", place),
         literal=_literals(data, patterns, place),

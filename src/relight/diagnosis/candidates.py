@@ -30,6 +30,17 @@ class Candidate:
         return self.claim.signature.role if self.claim else "root"
 
     @property
+    def fatal(self) -> bool:
+        """Say whether the line ends a process: an exception, a line no logger wrote, or an error by its own word.
+
+        An ordinary record of the log (the engine prints no level) may be a warning that explains nothing.
+        """
+        if self.block is not None or (self.claim and self.claim.signature.fatal):
+            return True
+        plain = self.record.fresh or self.record.level in {"DEBUG", "INFO", "WARNING"}
+        return not plain or self.record.level in {"ERROR", "CRITICAL"}
+
+    @property
     def named(self) -> bool:
         """Say whether a signature that is not generic claims it."""
         return self.claim is not None and not self.claim.signature.generic

@@ -1,5 +1,6 @@
 """A whole log, read once: records, phases, tracebacks."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,9 @@ from relight.logs.marks import Marks
 from relight.logs.progress import Progress
 from relight.logs.records import Record, record
 from relight.words.knowledge import PhasePattern
+
+_USAGE = re.compile(r"^usage: ")
+_USAGE_END = re.compile(r"^\S.*: error: |^error: |^Traceback ")
 
 
 @dataclass
@@ -32,6 +36,20 @@ class Evidence:
         return self.phases[self.place[number]]
 
 
+def _usage_lines(records: Sequence[Record]) -> set[int]:
+    """Return the lines of an argument parser's usage text, which names every flag there is."""
+    lines: set[int] = set()
+    inside = False
+    for rec in records:
+        if _USAGE.match(rec.body):
+            inside = True
+        elif inside and (rec.fresh or _USAGE_END.search(rec.body)):
+            inside = False
+        if inside:
+            lines.add(rec.number)
+    return lines
+
+
 def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
     """Read the lines of the last attempt that a log holds."""
     found = put_in_order([record(line) for line in lines])
@@ -44,5 +62,5 @@ def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
         reader.feed(rec)
         if rec.number not in reader.taken:
             evidence.progress.read(rec)
-    evidence.chains, evidence.taken = reader.chains, reader.taken
+    evidence.chains, evidence.taken = reader.chains, reader.taken | _usage_lines(found)
     return evidence

@@ -34,14 +34,23 @@ class Given:
         return flag.dest if flag else name.replace("-", "_")
 
     def written(self, name: str) -> str | None:
-        """Return `name` as the command wrote it, None where the command does not give it."""
+        """Return `name` as the command wrote it, None where the command does not give it.
+
+        Where the command is not known at all, every flag of the version may be given.
+        """
         if name in self.flags:
             return name
+        if not self.flags:
+            return self._supposed(name)
         return self._by_dest.get(self._dest(name))
+
+    def _supposed(self, name: str) -> str | None:
+        """Return a flag of this version as if it were given: the command is not known, so any may be."""
+        return name if self.parser is not None and self.parser.resolve(name) else None
 
     def name(self, flag: str) -> str | None:
         """Return the name this version has for `flag`: as the command wrote it where it did; None if it has none."""
-        written = self.written(flag)
+        written = self.written(flag) if self.flags else None
         if written or self.parser is None or flag in self.parser:
             return written or flag
         for rename in self.renames:
@@ -54,7 +63,7 @@ class Given:
     def value(self, flag: str) -> FlagValue | None:
         """Return the value in use: given, else printed by the log, else None."""
         written = self.written(flag)
-        if written is not None:
+        if written is not None and written in self.flags:
             value = self.flags[written]
             return as_number(value) if isinstance(value, str) else value
         found: FlagValue | None = self.fields.get(self._dest(flag))

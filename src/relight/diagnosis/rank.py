@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
+from relight.words.kinds import family
 
 AFTERLIFE = 5
 """Signs of life after which a failure is taken to have been survived."""
@@ -36,12 +37,14 @@ def choose(found: Sequence[Candidate], evidence: Evidence) -> Choice:
 
 def _root(fatal: Sequence[Candidate]) -> Candidate | None:
     roots = [c for c in fatal if c.role == "root"]
-    named = [c for c in roots if c.named]
-    if named:
-        return named[0]
-    if roots:
-        return min(roots, key=lambda c: (c.claim is None and c.block is None, c.index))
-    return _best_cascade(fatal)
+    return min(roots, key=_order) if roots else _best_cascade(fatal)
+
+
+def _order(candidate: Candidate) -> tuple[bool, bool, bool, int]:
+    """Order roots: faulty hardware first, what ends a process before what may be a warning, named first, by line."""
+    signature = candidate.claim.signature if candidate.claim else None
+    hardware = signature is not None and family(signature.kind) == "hardware"
+    return not hardware, not candidate.fatal, not candidate.named, candidate.index
 
 
 def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:

@@ -42,7 +42,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Signature:
-    """One failure: how it shows, what it is, what helps."""
+    """One failure: how it shows, what it is, what helps.
+
+    `generic` loses to any other match; `fatal` says that the line ends the server by itself, so that it counts like
+    an exception even where it is an ordinary log record.
+    """
 
     id: str
     title: str
@@ -50,6 +54,7 @@ class Signature:
     role: Role = "root"
     action: SignatureAction = "change"
     generic: bool = False
+    fatal: bool = False
     any: tuple[str, ...] = ()
     none: tuple[str, ...] = ()
     literal: tuple[str, ...] = ()
