@@ -27,7 +27,7 @@ PATIENCE = 5.0
 
 
 class Lab:
-    """A running lab: `spec` is how to reach it, `folder` holds all of it, `stand_in` says that it is no real machine."""
+    """A running lab: `spec` is how to reach it, `folder` holds all of it, `stand_in` says that it is none of iron."""
 
     stand_in = True
 

@@ -14,7 +14,7 @@ OWN = {"foreign", "listener"}
 PHASES = frozenset(
     ["dist_init", "nccl", "load_weights", "load_draft", "pool", "attention", "moe", "graph_capture", "warmup", "serve"],
 )
-SHAPES = {"fault": {"raise", "hang", "kill", "native"}, "sickness": {"garbage", "repeat", "nan", "empty"}}
+SHAPES = {"fault": {"raise", "hang", "kill", "segfault", "abort"}, "sickness": {"garbage", "repeat", "nan", "empty"}}
 
 
 @dataclass(frozen=True)

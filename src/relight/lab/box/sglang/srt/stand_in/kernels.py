@@ -12,6 +12,8 @@ from sglang.srt.stand_in.errors import named
 from sglang.srt.stand_in.log import raw
 from sglang.srt.stand_in.world import Fault, holds, launches, rest, scenario
 
+NATIVE = {"segfault": signal.SIGSEGV, "abort": signal.SIGABRT}
+
 
 def launch(phase: str, values: Mapping[str, object], rank: int) -> None:
     """Run what `phase` stands for on `rank`. Raises, hangs or dies where the scenario has a fault that applies."""
@@ -32,12 +34,13 @@ def strike(fault: Fault, rank: int) -> NoReturn:
         bystander(fault)
     if fault.shape == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    if fault.shape == "native":
-        raw(f"{fault.text.format(rank=rank)}\n")
-        os.kill(os.getpid(), signal.SIGABRT if "Aborted" in fault.text else signal.SIGSEGV)
+    text = fault.text.replace("{rank}", str(rank))
+    if fault.shape in NATIVE:
+        raw(f"{text}\n")
+        os.kill(os.getpid(), NATIVE[fault.shape])
     if fault.shape == "hang":
         wait_for_ever()
-    raise_at(fault.at, named(fault.type, fault.text.format(rank=rank)))
+    raise_at(fault.at, named(fault.type, text))
 
 
 def bystander(fault: Fault) -> NoReturn:

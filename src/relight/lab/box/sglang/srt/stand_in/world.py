@@ -37,7 +37,8 @@ class Model:
 class Fault:
     """Something that goes wrong in a phase when all of `when` holds.
 
-    `ranks`: who fails (empty: all). `shape`: raise, hang, kill, native. `at`: "file:line function" of a library frame.
+    `ranks`: who fails (empty: all). `shape`: raise, hang, kill,
+    segfault, abort. `at`: "file:line function" of a library frame; {rank} in `text` is the number of the rank.
     `echo`: what the other ranks raise a moment later; without it they wait for ever.
     """
 
