@@ -66,7 +66,7 @@ def test_sound_answers_are_well(book: Book) -> None:
         PROSE + ")" * 60,
         "a\x00b\x02c\x1b d",
         "\ufffda\ufffd\ufffdb\ufffd\ufffd",
-        "\u043bamp灯при وقت lanter\u043d\u0430 दीपak 등불zu",
+        "\u043bamp灯п\u0440и وقت lanter\u043d\u0430 दीपak 등불zu",
         "izione)cro(urn wr'dra)xml(ness abil'ock)fen(ulp ment)bis'iv nom)ther)umb'tern(yel ilk)ost'qu",
     ],
 )
