@@ -1,48 +1,21 @@
 """Read the condition that failed out of the engine's source. The text is parsed, never executed."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from relight.diagnosis.source.terms import Term
+from relight.diagnosis.source.blocks import run
+from relight.diagnosis.source.descend import Descent, Frame, Outcome
+from relight.diagnosis.source.expressions import term
+from relight.diagnosis.source.reading import Guard, Reading
+from relight.diagnosis.source.scope import Budget, Scope
+from relight.diagnosis.source.syntax import Function, Module, UnreadableError, chain
+from relight.diagnosis.source.terms import Term, names
 
-
-@dataclass(frozen=True)
-class Guard:
-    """A condition that held on the way to the failing line; `words` is its source."""
-
-    term: Term
-    line: int
-    words: str
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the source says about a failure.
-
-    `kind`: "assert", "raise", "type" (an operand of the wrong type), or "unread" with the reason in `why`.
-    `condition` had to hold and did not; every one of `guards` held. `facts` are values the message gives away, by
-    the text of the expression; `related` are other conditions of the same function; `wants` are files
-    that would tell more.
-    """
-
-    file: str
-    line: int
-    kind: Literal["assert", "raise", "type", "unread"] = "unread"
-    why: str = ""
-    function: str = ""
-    condition: Term | None = None
-    words: str = ""
-    guards: tuple[Guard, ...] = ()
-    related: tuple[Term, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    excerpt: tuple[tuple[int, str], ...] = ()
-    wants: tuple[str, ...] = ()
-
-    @property
-    def readable(self) -> bool:
-        """Say whether a condition was found."""
-        return self.condition is not None
+__all__ = ["Guard", "Reading", "read_failure"]
+AROUND, ROWS = 3, 40
+WANTS, RELATED, CHECKS = 6, 40, 60
+INFERRED_CALLERS = 2
 
 
 def read_failure(
@@ -60,4 +33,109 @@ def read_failure(
     `type` and `message` are the exception's; `others` maps paths of further source files to their text; `callers`
     are the outer frames (file, line), outermost first. Never raises for what the text holds.
     """
-    return Reading(file, line, why="not read")
+    unread = Reading(file, line, message=message, excerpt=_rows(text, line, line))
+    try:
+        return _read(text, unread, type, others or {}, callers)
+    except UnreadableError as fault:
+        return replace(unread, why=f"cannot read {file}: {fault}")
+    except RecursionError:
+        return replace(unread, why=f"cannot read {file}: it is nested too deeply")
+
+
+def _rows(text: str, first: int, last: int) -> tuple[tuple[int, str], ...]:
+    rows = text.split("\n")
+    start, end = max(1, first - AROUND), min(len(rows), last + AROUND, first + ROWS)
+    return tuple((n, rows[n - 1][:300].rstrip()) for n in range(start, end + 1))
+
+
+def _read(
+    text: str, unread: Reading, kind: str, others: Mapping[str, str], callers: Sequence[tuple[str, int]]
+) -> Reading:
+    module = Module.read(text, unread.file, unread.line)
+    target = _frame(module, unread.line)
+    budget = Budget(others, term, run)
+    frames = [*_outer(callers, target, module, budget), target]
+    outcome = Descent(kind, unread.message).start(frames, Scope(frames[0].module, budget, frames[0].owner))
+    return _reading(text, unread, outcome, target, budget)
+
+
+def _frame(module: Module, line: int) -> Frame:
+    """Return the place of a line. Raises UnreadableError where no statement is there."""
+    statements = chain(module.tree, line)
+    if not statements:
+        raise UnreadableError(f"no statement at line {line}; the file may have changed since the crash")
+    found = [n for n, s in enumerate(statements) if isinstance(s, Function)]
+    start = found[-1] if found else -1
+    outer = statements[start - 1] if start > 0 else None
+    function = statements[start] if found else None
+    return Frame(
+        module,
+        line,
+        function if isinstance(function, Function) else None,
+        outer if isinstance(outer, ast.ClassDef) else None,
+        statements[start + 1 :],
+    )
+
+
+def _outer(callers: Sequence[tuple[str, int]], target: Frame, module: Module, budget: Budget) -> list[Frame]:
+    """Return the frames outside the target that lead to it by calls that can be read, outermost first."""
+    known = [_caller(file, line, module, budget) for file, line in callers]
+    given = list(reversed(known)) if known else None
+    frames: list[Frame] = []
+    inner = target
+    for outer in given if given is not None else _inferred(target, module):
+        if outer is None or inner.function is None or outer.call_to(inner.function.name) is None:
+            break
+        frames.insert(0, outer)
+        inner = outer
+    return frames
+
+
+def _caller(file: str, line: int, module: Module, budget: Budget) -> Frame | None:
+    there = module if file == module.file else budget.module(file)
+    try:
+        return _frame(there, line) if there else None
+    except UnreadableError:
+        return None
+
+
+def _inferred(target: Frame, module: Module) -> Iterator[Frame]:
+    """Yield the only caller in the same file of a function that is given more than the settings, and its caller."""
+    inner = target
+    for _ in range(INFERRED_CALLERS):
+        calls = module.calls.get(inner.function.name, []) if inner.function else []
+        if len(calls) != 1 or inner.takes_only_settings():
+            return
+        inner = _frame(module, calls[0].lineno)
+        yield inner
+
+
+def _reading(text: str, unread: Reading, outcome: Outcome, target: Frame, budget: Budget) -> Reading:
+    last = outcome.end
+    return replace(
+        unread,
+        kind=outcome.kind,
+        function=target.function.name if target.function else "",
+        condition=outcome.condition,
+        words=outcome.words,
+        guards=tuple(outcome.guards),
+        checks=tuple(outcome.checks[-CHECKS:]),
+        related=tuple(_related(target, outcome)),
+        facts=outcome.facts,
+        excerpt=_rows(text, min(outcome.begin, unread.line), max(last, unread.line)),
+        wants=tuple(budget.wants)[:WANTS],
+    )
+
+
+def _related(target: Frame, outcome: Outcome) -> Iterator[Term]:
+    """Yield comparisons of the function that read a field of the condition: they hint at values that go together."""
+    if target.function is None or outcome.scope is None:
+        return
+    wanted = names(outcome.condition, *(g.term for g in outcome.guards))
+    count = 0
+    for node in ast.walk(target.function):
+        if isinstance(node, ast.Compare) and count < RELATED:
+            found = term(node, outcome.plain_scope())
+            if names(found) & wanted:
+                count += 1
+                yield found

@@ -1,7 +1,13 @@
 """Conditions as values: the small language into which the engine's source is read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+COMPARISONS = {
+    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in",
+    "is": "is not", "is not": "is",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +23,6 @@ class Field:
 
     name: str
     value: "Term | None" = None
-    sure: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class Env:
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """An operation on terms: `name` is the operator ("and", "not", "<", "%", "len", ".startswith", "if" ...)."""
+    """An operation: "and", "or", "not", "if", a comparison, an arithmetic sign, a builtin, or a method (".lower")."""
 
     name: str
     args: "tuple[Term, ...]"
@@ -39,9 +44,70 @@ class Op:
 
 @dataclass(frozen=True, eq=False)
 class Opaque:
-    """A part that cannot be read; `text` is its source."""
+    """A part that cannot be read: its source, and the terms it reads as far as they are known."""
 
     text: str
+    reads: "tuple[Term, ...]" = ()
 
 
 Term: TypeAlias = Const | Field | Env | Op | Opaque
+TRUE, FALSE, NONE = Const(True), Const(False), Const(None)
+
+
+def both(terms: Iterator[Term] | tuple[Term, ...] | list[Term]) -> Term:
+    """Return the conjunction of `terms`; of none it is true."""
+    left = [t for t in terms if t is not TRUE]
+    if any(t is FALSE for t in left):
+        return FALSE
+    return left[0] if len(left) == 1 else Op("and", tuple(left)) if left else TRUE
+
+
+def either(terms: Iterator[Term] | tuple[Term, ...] | list[Term]) -> Term:
+    """Return the disjunction of `terms`; of none it is false."""
+    left = [t for t in terms if t is not FALSE]
+    if any(t is TRUE for t in left):
+        return TRUE
+    return left[0] if len(left) == 1 else Op("or", tuple(left)) if left else FALSE
+
+
+def negate(term: Term) -> Term:
+    """Return the opposite of a condition."""
+    if isinstance(term, Op) and term.name == "not":
+        return term.args[0]
+    if term is TRUE or term is FALSE:
+        return FALSE if term is TRUE else TRUE
+    return Op("not", (term,))
+
+
+def choose(test: Term, then: Term, other: Term) -> Term:
+    """Return `then` where `test` holds, else `other`."""
+    if then is other or test is TRUE:
+        return then
+    return other if test is FALSE else Op("if", (test, then, other))
+
+
+def parts(term: Term) -> tuple[Term, ...]:
+    """Return the terms directly inside a term."""
+    if isinstance(term, Op):
+        return term.args
+    if isinstance(term, Opaque):
+        return term.reads
+    return (term.value,) if isinstance(term, Field) and term.value is not None else ()
+
+
+def walk(*terms: Term) -> Iterator[Term]:
+    """Yield every term inside `terms`, themselves included, each once."""
+    seen: set[int] = set()
+    left = list(reversed(terms))
+    while left:
+        term = left.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        yield term
+        left += reversed(parts(term))
+
+
+def names(*terms: Term) -> frozenset[str]:
+    """Return the fields and variables that `terms` depend on."""
+    return frozenset(t.name for t in walk(*terms) if isinstance(t, Field | Env))

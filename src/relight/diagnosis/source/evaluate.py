@@ -1,0 +1,179 @@
+"""Evaluate a condition in three values: true, false, unknown. What cannot be computed is a fault."""
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, names
+
+
+class Unknown:
+    """The value of what is not known."""
+
+    def __repr__(self) -> str:
+        return "unknown"
+
+
+class Fault:
+    """The value of an operation the engine itself could not carry out: None > 1."""
+
+    def __repr__(self) -> str:
+        return "fault"
+
+
+UNKNOWN, FAULT = Unknown(), Fault()
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "tuple": tuple, "set": set,
+    "List": list, "Dict": dict, "Sequence": (list, tuple), "Mapping": dict, "NoneType": type(None),
+}  # fmt: skip
+LONGEST = 10_000
+
+
+def _isinstance(value: Any, kinds: Any) -> bool | Unknown:
+    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if any(kind not in TYPES for kind in wanted):
+        return UNKNOWN
+    return any(isinstance(value, TYPES[kind]) for kind in wanted)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    return base**exponent if abs(base) < LONGEST and abs(exponent) < 64 else UNKNOWN
+
+
+def _times(left: Any, right: Any) -> Any:
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    return left * right if numbers else UNKNOWN
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or (type(left) is type(right) and isinstance(left, bool | int | str) and left == right)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b, "is": _same, "is not": lambda a, b: not _same(a, b),
+    "+": operator.add, "-": operator.sub, "*": _times, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": _power, "neg": operator.neg, "&": operator.and_, "|": operator.or_,
+    "items": lambda *a: tuple(a), "index": lambda a, i: a[i], "given": lambda a: a is not None,
+    "len": len, "bool": bool, "int": int, "float": float, "str": str, "abs": abs, "min": min, "max": max, "sum": sum,
+    "list": tuple, "tuple": tuple, "set": tuple, "sorted": lambda a: tuple(sorted(a)), "round": round,
+    "isinstance": _isinstance,
+    ".get": lambda d, k, default=None: d.get(k, default), ".keys": tuple, ".values": lambda d: tuple(d.values()),
+    ".startswith": str.startswith, ".endswith": str.endswith, ".lower": str.lower, ".upper": str.upper,
+    ".strip": str.strip, ".lstrip": str.lstrip, ".rstrip": str.rstrip, ".split": lambda *a: tuple(str.split(*a)),
+    ".isdigit": str.isdigit, ".count": str.count, ".find": str.find, ".replace": str.replace,
+    ".removeprefix": str.removeprefix, ".removesuffix": str.removesuffix, ".title": str.title,
+}  # fmt: skip
+
+
+def truth(value: Any) -> Any:
+    """Return a value as a truth: True, False, UNKNOWN or FAULT."""
+    return value if value is UNKNOWN or value is FAULT else bool(value)
+
+
+class Evaluation:
+    """One evaluation: `lookup` gives the value of a field or variable, `held` conditions known from the failure itself.
+
+    `held` maps the id of a term to its truth when the engine failed; it counts only for terms that do not read one of
+    the `changed` names.
+    """
+
+    def __init__(
+        self,
+        lookup: Callable[[Field | Env], Any],
+        held: Mapping[int, bool] | None = None,
+        changed: frozenset[str] = frozenset(),
+        reads: dict[int, frozenset[str]] | None = None,
+    ) -> None:
+        self._lookup, self._held, self._changed = lookup, held or {}, changed
+        self._reads = reads if reads is not None else {}
+        self._memo: dict[int, Any] = {}
+
+    def value(self, term: Term) -> Any:
+        """Return the value of `term`, UNKNOWN or FAULT."""
+        if isinstance(term, Const):
+            return term.value
+        key = id(term)
+        if key not in self._memo:
+            self._memo[key] = self._held_value(term) if key in self._held else self._compute(term)
+        return self._memo[key]
+
+    def _held_value(self, term: Term) -> Any:
+        if id(term) not in self._reads:
+            self._reads[id(term)] = names(term)
+        untouched = not self._reads[id(term)] & self._changed
+        return self._held[id(term)] if untouched else self._compute(term)
+
+    def _compute(self, term: Term) -> Any:
+        if isinstance(term, Opaque):
+            return UNKNOWN
+        if isinstance(term, Env):
+            return self._lookup(term)
+        if isinstance(term, Field):
+            return self._field(term)
+        assert isinstance(term, Op)  # noqa: S101  the fifth of five kinds
+        special = {"and": self._and, "or": self._or, "not": self._not, "if": self._if}.get(term.name)
+        return special(term) if special else self._apply(term)
+
+    def _field(self, term: Field) -> Any:
+        if term.value is None:
+            return self._lookup(term)
+        return self.value(term.value)
+
+    def _and(self, term: Op) -> Any:
+        seen: Any = True
+        for arg in term.args:
+            now = truth(self.value(arg))
+            if now is False or now is FAULT:
+                # Behind an operand that is not known, a fault may never be reached.
+                return now if now is False or seen is True else UNKNOWN
+            seen = seen if now is True else UNKNOWN
+        return seen
+
+    def _or(self, term: Op) -> Any:
+        seen: Any = False
+        for arg in term.args:
+            now = truth(self.value(arg))
+            if now is True or now is FAULT:
+                return now if now is True or seen is False else UNKNOWN
+            seen = seen if now is False else UNKNOWN
+        return seen
+
+    def _not(self, term: Op) -> Any:
+        now = truth(self.value(term.args[0]))
+        return now if now is UNKNOWN or now is FAULT else not now
+
+    def _if(self, term: Op) -> Any:
+        test, then, other = term.args
+        now = truth(self.value(test))
+        if now is FAULT:
+            return FAULT
+        if now is not UNKNOWN:
+            return self.value(then if now else other)
+        a, b = self.value(then), self.value(other)
+        return a if a is not FAULT and type(a) is type(b) and a == b else UNKNOWN
+
+    def _apply(self, term: Op) -> Any:
+        args = [self.value(arg) for arg in term.args]
+        if any(a is FAULT for a in args):
+            return FAULT
+        if any(a is UNKNOWN for a in args):
+            return UNKNOWN
+        return apply(term.name, args)
+
+
+def apply(name: str, args: list[Any]) -> Any:
+    """Carry out one operation on plain values; FAULT where Python would raise, UNKNOWN where it is not ours to do."""
+    operation = OPERATIONS.get(name)
+    if operation is None or any(isinstance(a, str | tuple | list) and len(a) > LONGEST for a in args):
+        return UNKNOWN
+    if any(_holds_unknown(a) for a in args):
+        return UNKNOWN
+    try:
+        return operation(*args)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+        return FAULT
+
+
+def _holds_unknown(value: Any) -> bool:
+    return isinstance(value, tuple) and any(v is UNKNOWN or v is FAULT for v in value)

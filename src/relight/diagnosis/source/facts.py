@@ -1,0 +1,72 @@
+"""Values that a message gives away: the text of an f-string laid over the message that was printed."""
+
+import ast
+from typing import Any
+
+from relight.diagnosis.source.places import field_of
+from relight.diagnosis.source.scope import Scope
+from relight.diagnosis.source.terms import Field, Opaque
+
+LONGEST = 4000
+
+
+def facts_of(template: ast.expr | None, message: str, scope: Scope) -> dict[str, Any]:
+    """Return what the interpolated expressions of `template` were, by field name or by their source."""
+    pieces = _pieces(template) if template is not None else None
+    if pieces is None or len(message) > LONGEST:
+        return {}
+    texts = _laid_over(pieces, message)
+    found: dict[str, Any] = {}
+    for node, text in texts.items():
+        found[_key(node, scope)] = _value(text)
+    return found
+
+
+def _pieces(node: ast.expr) -> list[str | ast.expr] | None:
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _pieces(node.left), _pieces(node.right)
+        return left + right if left is not None and right is not None else None
+    if isinstance(node, ast.JoinedStr):
+        return [v.value if isinstance(v, ast.FormattedValue) else str(getattr(v, "value", "")) for v in node.values]
+    return None
+
+
+def _laid_over(pieces: list[str | ast.expr], message: str) -> dict[ast.expr, str]:
+    """Return the text each expression printed; {} where the constant parts do not fit the message."""
+    found: dict[ast.expr, str] = {}
+    place = 0
+    waiting: ast.expr | None = None
+    for piece in pieces:
+        if isinstance(piece, ast.expr):
+            if waiting is not None:
+                return {}
+            waiting = piece
+            continue
+        at = message.find(piece, place) if piece else place
+        if at < 0 or (waiting is None and at != place):
+            return {}
+        if waiting is not None and piece:
+            found[waiting] = message[place:at]
+            waiting = None
+        place = at + len(piece)
+    if waiting is not None:
+        found[waiting] = message[place:]
+    return found
+
+
+def _key(node: ast.expr, scope: Scope) -> str:
+    if isinstance(node, ast.Attribute) and scope.is_settings(node.value):
+        return field_of(node.attr, scope).name
+    known = scope.names.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(known, Field):
+        return known.name
+    return known.text if isinstance(known, Opaque) else ast.unparse(node)
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text.strip().rstrip("."))
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text

@@ -1,0 +1,127 @@
+"""What is known at one point of a function: its names, the fields it rewrote, and how much may still be read."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from relight.diagnosis.source.syntax import Function, Module, UnreadableError, lookup_file, path_of
+from relight.diagnosis.source.terms import Term
+
+RECEIVERS = frozenset({"self", "server_args", "cfg", "view", "args", "config", "sa"})
+DEPTH = 4
+Reader: TypeAlias = "Callable[[ast.expr, Scope], Term]"
+Runner: TypeAlias = "Callable[[list[ast.stmt], Scope], Term]"
+
+
+class Budget:
+    """How many steps a reading may take, the files it may look into, and the functions that read and run code.
+
+    Those two are handed in because reading an expression can mean running a function, and the other way round.
+    """
+
+    def __init__(self, others: Mapping[str, str], read: Reader, run: Runner, steps: int = 60_000) -> None:
+        self.others, self.read, self.run, self.left = others, read, run, steps
+        self.wants: dict[str, None] = {}
+        self._modules: dict[str, Module | None] = {}
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps. Raises UnreadableError when there were too many."""
+        self.left -= steps
+        if self.left < 0:
+            raise UnreadableError("the code on the way to this line is too long to read")
+
+    def module(self, path: str) -> Module | None:
+        """Return another file, parsed, or None; one that was not given is noted as wanted."""
+        if path in self._modules:
+            return self._modules[path]
+        key = lookup_file(path, self.others)
+        found: Module | None = None
+        if key is None:
+            self.wants[path] = None
+        else:
+            try:
+                found = Module.read(self.others[key], key)
+            except UnreadableError:
+                found = None
+        self._modules[path] = found
+        return found
+
+
+@dataclass
+class Scope:
+    """The state at one point of one function.
+
+    `names` are local names, `fields` what code before made of the settings' fields, `aliases` names that stand for the
+    settings, `owner` the class of the function. `returns` collects (condition, value) of a function that is inlined.
+    """
+
+    module: Module
+    budget: Budget
+    owner: ast.ClassDef | None = None
+    names: dict[str, Term] = field(default_factory=dict)
+    fields: dict[str, Term] = field(default_factory=dict)
+    aliases: set[str] = field(default_factory=set)
+    returns: list[tuple[Term, Term]] = field(default_factory=list)
+    checks: list[Term] = field(default_factory=list)
+    depth: int = 0
+
+    def fork(self) -> "Scope":
+        """Return a copy whose names and fields may change; checks and returns stay shared."""
+        return Scope(
+            self.module,
+            self.budget,
+            self.owner,
+            dict(self.names),
+            dict(self.fields),
+            set(self.aliases),
+            self.returns,
+            self.checks,
+            self.depth,
+        )
+
+    def enter(self, module: Module, owner: ast.ClassDef | None) -> "Scope":
+        """Return the scope of a function called from here: same settings, names of its own."""
+        return Scope(module, self.budget, owner, {}, dict(self.fields), set(), [], self.checks, self.depth + 1)
+
+    def is_settings(self, node: ast.expr) -> bool:
+        """Say whether an expression stands for the settings object."""
+        if isinstance(node, ast.Name):
+            return node.id in self.aliases or (node.id in RECEIVERS and node.id not in self.names)
+        if isinstance(node, ast.Attribute):
+            return node.attr in RECEIVERS - {"self", "args", "config"} or node.attr.endswith("server_args")
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            of_settings = bool(node.args) and self.is_settings(node.args[0]) and ("view" in name or "args" in name)
+            return of_settings or (not node.args and name.endswith("server_args"))
+        return False
+
+    def function(self, name: str) -> tuple[Module, Function] | None:
+        """Return a module-level function by its name here, from this file or the one it is imported from."""
+        if name in self.module.functions:
+            return self.module, self.module.functions[name]
+        there = self._imported(name)
+        found = there[0].functions.get(there[1]) if there else None
+        return (there[0], found) if there and found else None
+
+    def constant(self, name: str) -> tuple[Module, ast.expr] | None:
+        """Return a module-level constant by its name here, from this file or the one it is imported from."""
+        if name in self.module.constants:
+            return self.module, self.module.constants[name]
+        there = self._imported(name)
+        found = there[0].constants.get(there[1]) if there else None
+        return (there[0], found) if there and found is not None else None
+
+    def klass(self, name: str) -> tuple[Module, ast.ClassDef] | None:
+        """Return a class by its name here, from this file or the one it is imported from."""
+        if name in self.module.classes:
+            return self.module, self.module.classes[name]
+        there = self._imported(name)
+        found = there[0].classes.get(there[1]) if there else None
+        return (there[0], found) if there and found else None
+
+    def _imported(self, name: str) -> tuple[Module, str] | None:
+        source = self.module.imports.get(name)
+        path = path_of(source.module, self.module.file) if source else ""
+        module = self.budget.module(path) if path else None
+        return (module, source.name) if module and source else None
