@@ -7,7 +7,6 @@ from typing import Any
 
 from relight.attempts.carry import carry
 from relight.attempts.clock import SystemClock, stamp
-from relight.attempts.judge.book import Book
 from relight.attempts.loop import plan
 from relight.attempts.order import RunOrder
 from relight.attempts.reach import reach
@@ -27,7 +26,7 @@ MOST = 60
 """Steps at most before the launch: questions to validation and refusals."""
 
 
-def dry_run(shared: Common, order: RunOrder, book: Book) -> int:  # noqa: ARG001  the loop's own shape
+def dry_run(shared: Common, order: RunOrder) -> int:
     """Plan up to the first launch, print the steps, and return 0 where there is one to try, else 1."""
     knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
     clock = SystemClock()

@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any
 
 from relight.attempts.clock import SystemClock
-from relight.attempts.judge.book import Book, read_book
 from relight.attempts.loop import run as run_loop
 from relight.attempts.order import RunOrder
 from relight.cli import logging
@@ -24,7 +23,6 @@ from relight.cli.output import document, say, width
 from relight.cli.overrides import change_of
 from relight.cli.places import host_spec
 from relight.cli.secrets import check_secrets
-from relight.config import shipped
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook, parse_playbook
 from relight.hosts import open_host
@@ -52,7 +50,7 @@ def work(shared: Common, asked: Asked) -> int:
         stack.enter_context(terminated_like_interrupted())
         order, journal = stack.enter_context(_begun(shared, asked))
         if journal is None:
-            return dry_run(shared, order, book())
+            return dry_run(shared, order)
         return _run(shared, asked, order, journal)
 
 
@@ -133,12 +131,6 @@ def owner() -> dict[str, Any]:
     return {"owner_user": getpass.getuser(), "owner_host": socket.gethostname(), "owner_pid": os.getpid()}
 
 
-def book(engine: str = "sglang") -> Book:
-    """Return the judge's questions for `engine`."""
-    path = shipped.engine(engine) / "judge.toml"
-    return read_book(path.read_text(encoding="utf-8"), place=str(path))
-
-
 def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int:
     knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
     logging.start(journal.folder, verbose=shared.verbose)
@@ -146,7 +138,7 @@ def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int
     try:
         with Listeners(shared, asked.events, journal, order) as listeners:
             fault = _caught(lambda: run_loop(
-                order, host, journal, knowledge, book=book(order.playbook.engine), clock=SystemClock(),
+                order, host, journal, knowledge, clock=SystemClock(),
                 emit=listeners.emit,
             ))  # fmt: skip
     finally:

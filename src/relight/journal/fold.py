@@ -33,11 +33,10 @@ def apply(data: dict[str, Any], event: Event) -> None:
 
 
 def _attempt(attempts: list[dict[str, Any]], n: int) -> dict[str, Any]:
-    found: dict[str, Any]
-    for found in attempts:
-        if found["n"] == n:
-            return found
-    found = {"n": n, "rung": "real", "settings": {"flags": {}, "env": {}}}
+    known = [a for a in attempts if a["n"] == n]
+    if known:
+        return known[0]
+    found: dict[str, Any] = {"n": n, "rung": "real", "settings": {"flags": {}, "env": {}}}
     attempts.append(found)
     attempts.sort(key=lambda a: int(a["n"]))
     return found

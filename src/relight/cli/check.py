@@ -1,0 +1,109 @@
+"""`relight check`: what would go wrong, before anything is launched."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from relight.cli.findings import Finding, host_findings, ordered
+from relight.cli.flag_findings import (
+    Case,
+    cases,
+    parse_findings,
+    requested,
+    unfit_findings,
+    validation_findings,
+)
+from relight.cli.options import PATH, Common, common
+from relight.cli.output import document, say
+from relight.cli.overrides import change_of
+from relight.cli.places import host_spec, open_spec
+from relight.cli.secrets import check_secrets
+from relight.cli.seen import Seen, look
+from relight.config.knowledge import load_knowledge
+from relight.config.playbook import load_playbook
+from relight.hosts.interface import Host
+from relight.hosts.values import HostError
+from relight.journal.codec import to_json
+from relight.journal.redact import redact_json
+from relight.words.host import HostSpec
+from relight.words.knowledge import Knowledge
+from relight.words.playbook import Playbook
+from relight.words.settings import Change
+from relight.words.text import shown
+
+VALIDATE_TIMEOUT = 300.0
+
+
+@click.command(epilog="Example: relight check qwen.toml --host rtx8")
+@click.argument("playbook", type=PATH, metavar="PLAYBOOK")
+@click.option("--host", "names", multiple=True, required=True, metavar="NAME", help="A host of the hosts file, or lab.")
+@click.option("--set", "sets", multiple=True, metavar="FLAG=VALUE", help="As for retry.")
+@click.option("--unset", "unsets", multiple=True, metavar="FLAG", help="As for retry.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="As for retry.")
+@click.option("--no-validate", is_flag=True, help="Do not ask the engine's own validation, which imports the engine.")
+@common()
+def check(
+    shared: Common,
+    *,
+    playbook: Path,
+    names: tuple[str, ...],
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    env: tuple[str, ...],
+    no_validate: bool,
+) -> int:
+    """Look at the host, its GPUs and engine, every flag, the model, ports, disk and leftovers. Launches nothing.
+
+    Exit status: 0 if nothing is wrong (warnings and notes may be printed), 1 if something is.
+    """
+    loaded = load_playbook(playbook)
+    overrides = change_of(sets, unsets, env, engine=loaded.engine)
+    knowledge = load_knowledge(shared.signature_folders, engine=loaded.engine)
+    found: list[Finding] = []
+    for name in names:
+        with host_spec(shared, name) as spec:
+            check_secrets(spec)
+            with open_spec(spec) as host:
+                found += findings(host, spec, loaded, overrides, knowledge, validate=not no_validate)
+    return told(shared, ordered(found))
+
+
+def findings(
+    host: Host, spec: HostSpec, playbook: Playbook, overrides: Change, knowledge: Knowledge, *, validate: bool
+) -> tuple[Finding, ...]:
+    """Return everything worth saying about `playbook` on a connected host."""
+    seen = look(host, requested(playbook, overrides=overrides, host_env=spec.env))
+    found = cases(playbook, overrides=overrides, host_env=spec.env, parser=seen.parser, version=seen.version)
+    return (
+        *host_findings(spec, found[0].settings, seen),
+        *unfit_findings(playbook, seen.parser, seen.version),
+        *(parse_findings(found, seen.parser, knowledge) if seen.parser else ()),
+        *(_validated(host, found, seen) if validate else ()),
+    )
+
+
+def _validated(host: Host, found: Sequence[Case], seen: Seen) -> tuple[Finding, ...]:
+    if seen.parser is None:
+        return ()
+    try:
+        said = host.validate([case.settings for case in found], seen.parser, timeout=VALIDATE_TIMEOUT)
+    except HostError as fault:
+        return (Finding("warning", host.spec.name, f"validation could not be asked: {fault}", "a launch will tell"),)
+    if not said.asked:
+        return (Finding("note", host.spec.name, said.why, "a launch will tell"),)
+    return tuple(validation_findings(found, said.answers))
+
+
+def told(shared: Common, found: Sequence[Finding]) -> int:
+    """Print findings and return the status they mean."""
+    ok = not any(finding.severity == "error" for finding in found)
+    if shared.json:
+        document(redact_json({"ok": ok, "findings": to_json(tuple(found))}))
+    for finding in found if not shared.json else ():
+        if not (shared.quiet and finding.severity == "note"):
+            then = f" ({finding.next})" if finding.next else ""
+            say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"))
+    if not shared.json and not shared.quiet:
+        say("nothing is wrong" if ok else "something is wrong")
+    return int(not ok)

@@ -1,0 +1,108 @@
+"""What is wrong with the flags of a playbook for one engine version. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from relight.cli.findings import Finding, Severity
+from relight.planning import parse_rung
+from relight.planning.settings import put_together, unfit
+from relight.words.knowledge import Knowledge
+from relight.words.parser import HostParser
+from relight.words.playbook import Playbook
+from relight.words.settings import Change, Repair, Settings
+from relight.words.step import Answer
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination that a playbook can be launched with: its name for people, and its settings."""
+
+    place: str
+    settings: Settings
+    wanted: bool
+
+
+def cases(
+    playbook: Playbook,
+    *,
+    overrides: Change,
+    host_env: Mapping[str, str],
+    parser: HostParser | None,
+    version: str | None,
+) -> tuple[Case, ...]:
+    """Return the base settings with every lever off, then each variant of each lever alone on top of them."""
+    off: dict[str, int | None] = dict.fromkeys((lever.name for lever in playbook.levers), None)
+
+    def settings(choice: Mapping[str, int | None]) -> Settings:
+        return put_together(playbook, choice, (), overrides, host_env, parser, version)
+
+    found = [Case(f"{playbook.path or playbook.name}: [flags]", settings(off), wanted=True)]
+    for lever in playbook.levers:
+        for n, variant in enumerate(lever.variants, start=1):
+            if not variant.off and not unfit(variant, parser, version):
+                place = f'{playbook.path or playbook.name}: lever "{lever.name}", variant {n}'
+                found.append(Case(place, settings({**off, lever.name: n}), wanted=False))
+    return tuple(found)
+
+
+def requested(playbook: Playbook, *, overrides: Change, host_env: Mapping[str, str]) -> Settings:
+    """Return the settings with the first variant of every lever, for questions about the model and the port."""
+    choice: dict[str, int | None] = {lever.name: 1 for lever in playbook.levers}
+    return put_together(playbook, choice, (), overrides, host_env)
+
+
+def unfit_findings(playbook: Playbook, parser: HostParser | None, version: str | None) -> Iterator[Finding]:
+    """Yield the variants that this engine cannot have."""
+    for lever in playbook.levers:
+        reasons = [unfit(variant, parser, version) for variant in lever.variants]
+        for n, reason in enumerate(reasons, start=1):
+            if reason:
+                yield Finding("note", f'lever "{lever.name}", variant {n}', f"excluded: {reason}")
+        if all(reasons):
+            text = "no variant fits this engine, and the lever may not be off"
+            yield Finding("error", f'lever "{lever.name}"', text, 'add a variant that fits, or "off"')
+
+
+def parse_findings(found: Iterable[Case], parser: HostParser, knowledge: Knowledge) -> Iterator[Finding]:
+    """Yield what the parser refuses, and what it takes only as an abbreviation; each flag once."""
+    told: set[str] = set()
+    for case in found:
+        for fault in parse_rung.check(case.settings, parser, knowledge):
+            if fault.name not in told:
+                told.add(fault.name)
+                yield _fault(case, fault)
+        for name in case.settings.flags:
+            if name not in told and (text := _abbreviated(name, parser)):
+                told.add(name)
+                yield Finding("note", case.place, text, "write it in full: a newer version may know another flag so")
+
+
+def _fault(case: Case, fault: parse_rung.Finding) -> Finding:
+    severity: Severity = "error" if case.wanted or fault.fault == "typo" else "warning"
+    repairs = " or ".join(_in_words(repair) for repair in fault.repairs[:2])
+    then = f"`relight retry` will try {repairs}" if repairs else fault.next
+    return Finding(severity, case.place, fault.text, then)
+
+
+def _abbreviated(name: str, parser: HostParser) -> str:
+    known = parser.resolve(name)
+    if parser.find(name) or known is None:
+        return ""
+    return f"--{name} is short for --{known.name}"
+
+
+def _in_words(repair: Repair) -> str:
+    parts = [f"--{n} {v}" for n, v in repair.set.items()] + [f"{n}={v}" for n, v in repair.set_env.items()]
+    parts += [f"without --{n}" for n in repair.unset if not repair.set]
+    return " ".join(parts) or "a change"
+
+
+def validation_findings(found: Iterable[Case], answers: Iterable[Answer]) -> Iterator[Finding]:
+    """Yield what the engine's own validation refuses."""
+    for case, answer in zip(found, answers, strict=False):
+        if not answer.passed:
+            where = f" ({answer.file.rpartition('/')[2]}:{answer.line})" if answer.file else ""
+            said = f"{answer.type}: {answer.message}".rstrip(": ")
+            text = f"the engine's own validation refuses it: {said}{where}"
+            severity: Severity = "error" if case.wanted else "warning"
+            yield Finding(severity, case.place, text, "`relight retry` reads the condition there and repairs it")

@@ -1,0 +1,106 @@
+"""`relight logs`: the server's log of a run."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from relight.cli.choose import folder_of, last_launch, record_of
+from relight.cli.live import host_of
+from relight.cli.options import Common, common
+from relight.cli.output import document, say
+from relight.hosts.interface import Host
+from relight.journal.redact import redact_text
+from relight.journal.runs import is_over
+from relight.logs.lines import LineSplitter
+from relight.words.attempt import Attempt, Record
+from relight.words.errors import RelightError, UsageError
+from relight.words.text import plain, shown
+
+CHUNK = 1 << 20
+PAUSE = 1.0
+"""Seconds between two looks whether a silent server still runs."""
+
+
+@click.command()
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until the server ends.")
+@click.option("--attempt", "number", type=int, metavar="N", help="The attempt [default: the last launch].")
+@common()
+def logs(shared: Common, *, run: str | None, follow: bool, number: int | None) -> int:
+    """Print the log of a run's server: what is kept here, then what its host has more.
+
+    RUN is a unique part of a run's id; default: the last run that is not over.
+    """
+    if follow and shared.json:
+        raise UsageError("one JSON document cannot follow a log", place="--follow", next="leave out --format json")
+    folder = folder_of(shared, run, live=True)
+    record = record_of(folder)
+    attempt = attempt_of(record, number)
+    lines = (redact_text(plain(line)) for line in _lines(folder, record, attempt, follow=follow))
+    if shared.json:
+        document({"run": record.run, "attempt": attempt.n, "log": attempt.log, "lines": list(lines)})
+        return 0
+    for line in lines:
+        click.echo(line)
+    return 0
+
+
+def attempt_of(record: Record, number: int | None) -> Attempt:
+    """Return attempt `number`, else the last launch. UsageError where there is none."""
+    launched = [a.n for a in record.attempts if a.launched]
+    wanted = next((a for a in record.attempts if a.n == number), None) if number else last_launch(record)
+    if wanted is None:
+        known = f"launched: {', '.join(map(str, launched))}" if launched else "nothing was launched in this run"
+        raise UsageError(f"no attempt {number or ''}".rstrip(), place=record.run, next=known)
+    return wanted
+
+
+def _lines(folder: Path, record: Record, attempt: Attempt, *, follow: bool) -> Iterator[str]:
+    splitter = LineSplitter()
+    for data in _bytes(folder, record, attempt, follow=follow):
+        yield from (line.text for line in splitter.feed(data))
+    yield from (line.text for line in splitter.close())
+
+
+def _bytes(folder: Path, record: Record, attempt: Attempt, *, follow: bool) -> Iterator[bytes]:
+    path = folder / attempt.log if attempt.log else folder / "missing"
+    at = 0
+    if path.is_file():
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                at += len(data)
+                yield data
+    if is_over(record):
+        return
+    try:
+        yield from _rest(folder, record, attempt, at, follow=follow)
+    except RelightError as error:
+        if follow:
+            raise
+        say(f"relight: only what is kept here: {shown(str(error))}", err=True)
+
+
+def _rest(folder: Path, record: Record, attempt: Attempt, at: int, *, follow: bool) -> Iterator[bytes]:
+    name = f"{record.run}.{attempt.n}"
+    with host_of(folder) as host:
+        if host is None:
+            return
+        if follow:
+            yield from _followed(host, name, at)
+            return
+        while data := host.read_log(name, at, CHUNK):
+            at += len(data)
+            yield data
+
+
+def _followed(host: Host, name: str, at: int) -> Iterator[bytes]:
+    with closing(host.follow(name, at)) as stream:
+        while True:
+            alive = host.status(name).alive
+            data = stream.read(PAUSE)
+            if data:
+                yield data
+            elif not alive:
+                return

@@ -1,0 +1,108 @@
+"""`relight report`: the post-mortem of a run."""
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from relight.cli.choose import folder_of, record_of
+from relight.cli.options import PATH, Common, common
+from relight.cli.output import say, width
+from relight.journal.codec import dumps, to_json
+from relight.journal.journal import EVENTS, PLAYBOOK
+from relight.journal.redact import redact_json, redact_text
+from relight.words.attempt import Record
+from relight.words.errors import UsageError
+
+FORMATS = ("text", "md", "html", "json")
+
+
+@click.command(epilog="Examples: relight report; relight report 20261129 --format html -o report.html")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report to FILE.")
+@click.option("--bundle", type=PATH, metavar="FILE", help="Write a redacted archive: record, logs, playbook, events.")
+@click.option("--issue", is_flag=True, help="Print a bug report for the engine's project, for you to post.")
+@common(formats=FORMATS)
+def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path | None, issue: bool) -> int:
+    """Tell what happened in a run: the verdict, what to do now, and every attempt with its cause and change.
+
+    RUN is a unique part of a run's id; default: the last run.
+    """
+    folder = folder_of(shared, run, live=False)
+    record = record_of(folder)
+    if bundle:
+        write_bundle(bundle, folder, record)
+        say(f"relight: wrote {bundle}", err=True)
+        if not (output or issue or shared.json):
+            return 0
+    text = _issue(record) if issue else rendered(record, shared.format)
+    if output:
+        _written(output, text)
+        say(f"relight: wrote {output}", err=True)
+    else:
+        click.echo(text, nl=False)
+    return 0
+
+
+def rendered(record: Record, format: str) -> str:  # noqa: A002  the option's name
+    """Return the report of a run in one of FORMATS."""
+    if format == "json":
+        return dumps(redact_json(to_json(record)), indent=2) + "\n"
+    if format == "html":
+        from relight.reports import html  # noqa: PLC0415  imports a template engine
+
+        return html.render(record)
+    if format == "md":
+        from relight.reports import markdown  # noqa: PLC0415  one of four
+
+        return markdown.render(record)
+    from relight.reports import text  # noqa: PLC0415  one of four
+
+    return text.render(record, width=width())
+
+
+def _issue(record: Record) -> str:
+    from relight.reports import issue  # noqa: PLC0415  rarely asked for
+
+    return issue.render(record)
+
+
+def _written(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", place=str(path)) from error
+
+
+def write_bundle(path: Path, folder: Path, record: Record) -> None:
+    """Write a .tar with everything somebody else needs to read the run, redacted."""
+    from relight.reports.bundle import members  # noqa: PLC0415  rarely asked for
+
+    logs = {name: _lines(folder / name) for attempt in record.attempts for name in (attempt.log, *attempt.logs) if name}
+    found = members(
+        record,
+        encode=lambda shown: dumps(shown, indent=2),
+        playbook=redact_text(_text(folder / PLAYBOOK)),
+        events=_text(folder / EVENTS).splitlines(),
+        logs={name: lines for name, lines in logs.items() if (folder / name).is_file()},
+    )
+    try:
+        with tarfile.open(path, "w") as archive:
+            for member in found:
+                entry = tarfile.TarInfo(member.name)
+                entry.size = len(member.data)
+                entry.mode = 0o600
+                archive.addfile(entry, io.BytesIO(member.data))
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", place=f"--bundle {path}") from error
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file

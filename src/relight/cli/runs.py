@@ -1,0 +1,104 @@
+"""`relight runs`, `status` and `stop`: what ran, what runs, and the end of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from relight.cli.choose import folder_of, last_launch, record_of
+from relight.cli.live import Server, ask_server, stop_servers
+from relight.cli.options import Common, common
+from relight.cli.output import document, say
+from relight.journal.codec import to_json
+from relight.journal.journal import mark
+from relight.journal.redact import redact_json
+from relight.journal.runs import is_over
+from relight.journal.runs import runs as all_runs
+from relight.words.attempt import Record
+from relight.words.text import shown
+
+
+@click.command()
+@common()
+def runs(shared: Common) -> int:
+    """List the runs that are kept, newest first."""
+    found = all_runs(shared.state)
+    if shared.json:
+        document([without_attempts(record) for record in found])
+    elif not found:
+        say("no run is kept here yet; start one with `relight retry PLAYBOOK --host NAME`", err=True)
+    for record in found if not shared.json else ():
+        say(row(record))
+    return 0
+
+
+@click.command()
+@click.argument("run", required=False, metavar="[RUN]")
+@common()
+def status(shared: Common, *, run: str | None) -> int:
+    """Say how a run is and, where it is not over, what its host says of the server now.
+
+    RUN is a unique part of a run's id; default: the last run that is not over.
+    """
+    folder = folder_of(shared, run, live=True)
+    record = record_of(folder)
+    server = None if is_over(record) else ask_server(shared, folder, record)
+    if shared.json:
+        document([without_attempts(record) | {"server": to_json(server)}])
+        return 0
+    say(row(record))
+    for line in _told(record, server):
+        say(f"  {shown(line)}")
+    return 0
+
+
+@click.command()
+@click.argument("run", required=False, metavar="[RUN]")
+@common()
+def stop(shared: Common, *, run: str | None) -> int:
+    """Stop the server of a run, and make sure that nothing of it is left.
+
+    RUN is a unique part of a run's id; default: the last run that is not over.
+    """
+    folder = folder_of(shared, run, live=True)
+    record = record_of(folder)
+    stopped = stop_servers(shared, folder, record)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    changes: dict[str, Any] = {"environment": {**record.environment, "stopped": at}}
+    if record.state in {"running", "interrupted", "unreachable"}:
+        changes |= {"state": "interrupted", "reason": "stopped by hand", "ended": at}
+    mark(folder, at=at, changes=changes)
+    record = record_of(folder)
+    if shared.json:
+        document(redact_json(to_json(record)))
+    elif not shared.quiet:
+        say(f"stopped {record.run}: {stopped}" if stopped else f"nothing of {record.run} was running")
+    return 0
+
+
+def without_attempts(record: Record) -> dict[str, Any]:
+    """Return a record as lists show it."""
+    data: dict[str, Any] = redact_json(to_json(record))
+    return {name: value for name, value in data.items() if name != "attempts"}
+
+
+def row(record: Record) -> str:
+    """Return a run as one line."""
+    launches = sum(a.launched for a in record.attempts)
+    over = "  stopped" if record.environment.get("stopped") else ""
+    state = f"{record.state:<11}"
+    return shown(f"{record.run:<44} {state} {record.host:<12} {launches:>2} launches  {record.reason}".rstrip() + over)
+
+
+def _told(record: Record, server: Server | None) -> list[str]:
+    attempt = last_launch(record)
+    lines = [f"folder: {record.folder}"]
+    if attempt:
+        phase = attempt.phases[-1].name if attempt.phases else "not started"
+        lines.append(f"attempt {attempt.n}: {attempt.outcome or f'in phase {phase}'}")
+    if server:
+        lines.append(f"server: {server.state}" + (f" (pid {server.pid})" if server.pid else ""))
+        lines += [f"health: {server.health}"] if server.health else []
+    if record.final:
+        lines.append("command: python -m sglang.launch_server " + " ".join(record.final.argv))
+    return lines

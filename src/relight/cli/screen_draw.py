@@ -1,0 +1,82 @@
+"""The live part of the screen: four lines that change in place. Pure."""
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from relight.cli.screen_state import View, left
+from relight.reports.prose import phase
+from relight.reports.times import span
+
+_WIDE = 72
+_BAR = 24
+
+
+def panel(view: View, now: float, width: int) -> RenderableType:
+    """Return what is drawn at `now` in `width` columns; no line of it wraps."""
+    room = max(20, width - 1)
+    rows: list[RenderableType] = [_rule(view, room), _head(view, now, room)]
+    if view.alive and view.line:
+        rows.append(_cut(Text(f"  {view.line}", "dim"), room))
+    rows.append(_cut(Text(f"  {_budget(view, now)}", "dim"), room))
+    return Group(*rows)
+
+
+def _cut(text: Text, room: int) -> Text:
+    text.truncate(room, overflow="ellipsis")
+    text.no_wrap = True
+    return text
+
+
+def _rule(view: View, room: int) -> Text:
+    title = f" {view.playbook} on {view.host} "
+    return _cut(Text(f"--{title}{'-' * max(0, room - len(title) - 2)}", "dim"), room)
+
+
+def _head(view: View, now: float, room: int) -> RenderableType:
+    if not view.alive:
+        return _cut(Text(f"  {view.doing or 'reaching the host'} ...", "bold"), room)
+    name = Text(f"  {phase(view.phase) or view.doing}", "bold")
+    if view.attempt is not None:
+        rung = f" ({view.rung})" if view.rung not in {"", "real"} else ""
+        name = Text.assemble((f"  attempt {view.attempt}{rung}  ", ""), (phase(view.phase) or view.doing, "bold"))
+    if view.step is None or room < _WIDE:
+        return _cut(Text.assemble(name, f"  {_progress(view)}", _times(view, now)), room)
+    done, total = view.step
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(
+        name, ProgressBar(total, min(done, total), width=_BAR), _cut(Text(f"{_progress(view)}{_times(view, now)}"), 60)
+    )
+    return grid
+
+
+def _progress(view: View) -> str:
+    return f"{view.step[0]}/{view.step[1]}  " if view.step else ""
+
+
+def _times(view: View, now: float) -> str:
+    passed = span(max(0.0, round(now - view.since)))
+    rest = left(view, now)
+    return f"{passed}, about {_rough(rest)} left" if rest is not None and rest > 1 else passed
+
+
+def _rough(seconds: float) -> str:
+    """Say a guess as a guess: no seconds in minutes."""
+    if seconds < 90:
+        return f"{max(5, round(seconds / 5) * 5)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _budget(view: View, now: float) -> str:
+    parts = []
+    if view.memory:
+        of = f" of {view.card / 1024:.1f}" if view.card else ""
+        parts.append(f"GPU memory {view.memory / 1024:.1f}{of} GiB")
+    if view.alive and view.phase:
+        parts.append(f"launch {span(round(now - view.launch_began))}")
+    if view.launches:
+        parts.append(f"{max(0, view.launches - view.launched)} of {view.launches} launches left")
+    if view.deadline:
+        parts.append(f"{span(max(0.0, round(view.deadline - (now - view.began))))} left")
+    return "   ".join(parts)

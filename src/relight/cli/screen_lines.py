@@ -1,0 +1,148 @@
+"""What is said once and stays: one event as zero or more lines. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+from relight.cli.screen_state import View
+from relight.reports.edits import brief, diff
+from relight.reports.prose import capital, ended_by, phase, why_failed
+from relight.reports.world import cards, kinds
+from relight.words.attempt import Exit
+from relight.words.diagnosis import Diagnosis
+from relight.words.events import Event
+from relight.words.settings import Repair
+from relight.words.text import shown
+
+_INDENT = 10
+Said = tuple[str, str, str]
+"""What a line is about, what it says, its style."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An event with the view before it and after it; `data` is fit to be shown."""
+
+    before: View
+    event: Event
+    now: View
+    data: Mapping[str, Any]
+
+    @property
+    def about(self) -> str:
+        """Return which attempt it is about."""
+        return f"attempt {self.event.attempt}" if self.event.attempt is not None else ""
+
+
+def lines(before: View, event: Event, now: View) -> tuple[Text, ...]:
+    """Return the lines of an event, given the view before it and after it."""
+    say = _SAYS.get(event.event)
+    said = say(Seen(before, event, now, shown(dict(event.data)))) if say else ()
+    clock = event.at[11:19]
+    return tuple(_line(clock if i == 0 else "", *each) for i, each in enumerate(said))
+
+
+def _line(clock: str, about: str, what: str, style: str) -> Text:
+    text = Text(no_wrap=False)
+    text.append(f"{clock:<{_INDENT}}", "dim")
+    text.append(f"{about:<11}", "bold" if about.startswith("attempt") else "dim")
+    text.append(what, style)
+    return text
+
+
+def _probed(seen: Seen) -> tuple[Said, ...]:
+    names = kinds(cards(seen.data.get("gpus"))) or "no GPUs seen"
+    return (("host", f"{seen.now.host}: {names}, engine {seen.data.get('version') or 'of unknown version'}", ""),)
+
+
+def _asked(seen: Seen) -> tuple[Said, ...]:
+    number, refused = seen.data.get("candidates"), seen.data.get("refused") or 0
+    if not isinstance(number, int):
+        return ()
+    return (("asked", f"the host's own validation about {number}: {number - refused} pass, {refused} refused", "dim"),)
+
+
+def _launched(seen: Seen) -> tuple[Said, ...]:
+    because = f" ({seen.now.because})" if seen.now.because else ""
+    rung = f" with {seen.now.rung} weights" if seen.now.rung == "dummy" else ""
+    head = (seen.about, f"launching{rung}{because}", "")
+    if seen.before.settings is None or seen.now.settings is None:
+        return (head,)
+    return (
+        head,
+        *(("change", line, _edit_style(line)) for line in brief(diff(seen.before.settings, seen.now.settings))),
+    )
+
+
+def _edit_style(line: str) -> str:
+    return {"+": "green", "-": "red"}.get(line[:1], "cyan") if not line.startswith("--") else "cyan"
+
+
+def _phase(seen: Seen) -> tuple[Said, ...]:
+    return (
+        ((seen.about, phase(seen.now.phase), "dim"),) if seen.now.phase and seen.now.phase != seen.before.phase else ()
+    )
+
+
+def _crashed(seen: Seen) -> tuple[Said, ...]:
+    how = seen.data.get("exit")
+    end = ended_by(how) if isinstance(how, Exit) else ""
+    where = f" in {phase(seen.before.phase)}" if seen.before.phase else ""
+    reason = f": {seen.data['reason']}" if seen.data.get("reason") and not end else ""
+    return ((seen.about, f"{seen.event.event}{where}{f' ({end})' if end else ''}{reason}", "bold red"),)
+
+
+def _diagnosed(seen: Seen) -> tuple[Said, ...]:
+    found = seen.data.get("diagnosis")
+    if not isinstance(found, Diagnosis) or found.cause is None:
+        return ()
+    rung = seen.data.get("rung")
+    refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
+    place = f" ({found.cause.kind}, {found.log}:{found.cause.line})" if found.cause.line else f" ({found.cause.kind})"
+    said = capital(why_failed(found)).replace("`", "").rstrip(".")
+    return (*refused, ("cause" if refused else seen.about, f"{said}{place}", "red"))
+
+
+_BEFORE_LAUNCH = {"parse", "validate"}
+
+
+def _judged(seen: Seen) -> tuple[Said, ...]:
+    verdict = str(seen.data.get("verdict") or "")
+    notes = [str(note) for note in seen.data.get("notes") or ()]
+    style = "green" if verdict == "healthy" else "yellow"
+    return ((seen.about, f"answers: {verdict}", style), *(("", note, "dim") for note in notes)) if verdict else ()
+
+
+def _changed(seen: Seen) -> tuple[Said, ...]:
+    because = seen.data.get("because")
+    changes = [c for c in seen.data.get("changes") or () if isinstance(c, Repair)]
+    if changes or not because:
+        return ()
+    return (("then", str(because), "dim"),)
+
+
+def _healthy(seen: Seen) -> tuple[Said, ...]:
+    return ((seen.about, "healthy: the server answers correctly", "bold green"),) if not seen.data.get("final") else ()
+
+
+def _ended(seen: Seen) -> tuple[Said, ...]:
+    state = str(seen.data.get("state") or "over")
+    style = "bold green" if state == "healthy" else "bold red"
+    return (("run", f"{state}{': ' if seen.data.get('reason') else ''}{seen.data.get('reason') or ''}", style),)
+
+
+_SAYS: Mapping[str, Callable[[Seen], tuple[Said, ...]]] = {
+    "probed": _probed,
+    "asked": _asked,
+    "launched": _launched,
+    "phase": _phase,
+    "crashed": _crashed,
+    "hung": _crashed,
+    "diagnosed": _diagnosed,
+    "judged": _judged,
+    "changed": _changed,
+    "healthy": _healthy,
+    "run_ended": _ended,
+}

@@ -1,0 +1,164 @@
+"""What the screen knows: a fold of events, nothing else. Pure; times are monotonic seconds handed in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relight.reports.world import card_memory, cards
+from relight.words.diagnosis import Cause, Diagnosis
+from relight.words.events import Event
+from relight.words.settings import Settings
+from relight.words.text import shown
+
+
+@dataclass(frozen=True)
+class View:
+    """What is on the screen.
+
+    `expected` is how many seconds each phase took before (history), in the order of a start, () where there is none.
+    `launches` and `deadline` are the budget; `began` is when the run began, `since` when the phase did. Memory is MiB
+    on the fullest card.
+    """
+
+    host: str = ""
+    playbook: str = ""
+    expected: tuple[tuple[str, float], ...] = ()
+    launches: int = 0
+    deadline: float = 0.0
+    began: float = 0.0
+    launched: int = 0
+    attempt: int | None = None
+    rung: str = ""
+    alive: bool = False
+    launch_began: float = 0.0
+    phase: str = ""
+    since: float = 0.0
+    step: tuple[int, int] | None = None
+    line: str = ""
+    memory: int = 0
+    card: int = 0
+    doing: str = ""
+    cause: Cause | None = None
+    settings: Settings | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What came with an event, fit to be shown, and when (monotonic seconds)."""
+
+    data: Mapping[str, Any]
+    now: float
+
+
+def after(view: View, event: Event, now: float) -> View:
+    """Return the view after an event that came at `now`."""
+    data = shown(dict(event.data))
+    if event.attempt is not None and event.attempt != view.attempt and event.event != "changed":
+        view = replace(view, attempt=event.attempt)
+    follow = _FOLLOWS.get(event.event)
+    view = follow(view, Happened(data, now)) if follow else view
+    return _memory(view, data)
+
+
+def _memory(view: View, data: Mapping[str, Any]) -> View:
+    used = data.get("memory")
+    return replace(view, memory=used) if isinstance(used, int) else view
+
+
+def _probed(view: View, it: Happened) -> View:
+    return replace(view, card=card_memory(cards(it.data.get("gpus"))), doing="host reached")
+
+
+def _launched(view: View, it: Happened) -> View:
+    fields = {"phase": "", "since": it.now, "step": None, "line": "", "memory": 0, "cause": None, "doing": "starting"}
+    return replace(
+        view,
+        **fields,
+        launched=view.launched + 1,
+        rung=str(it.data.get("rung") or "real"),
+        alive=True,
+        launch_began=it.now,
+        settings=settings_of(it.data) or view.settings,
+        because=str(it.data.get("because") or ""),
+    )
+
+
+def settings_of(data: Mapping[str, Any]) -> Settings | None:
+    """Return the settings that an event carries, None if it carries none."""
+    found = data.get("settings") or (data.get("set_attempt") or {}).get("settings")
+    return found if isinstance(found, Settings) else None
+
+
+def _phase(view: View, it: Happened) -> View:
+    name = str(it.data.get("name") or "")
+    if not name:
+        return view
+    if name != view.phase:
+        view = replace(view, phase=name, since=it.now, step=None)
+    i, n = it.data.get("i"), it.data.get("n")
+    return replace(view, step=(i, n), alive=True) if isinstance(i, int) and isinstance(n, int) and n > 0 else view
+
+
+def _marked(view: View, it: Happened) -> View:
+    return replace(view, line=str(it.data.get("text") or view.line).strip())
+
+
+def _over(view: View, it: Happened) -> View:
+    return replace(view, alive=False, doing="looking for the cause")
+
+
+def _diagnosed(view: View, it: Happened) -> View:
+    found = it.data.get("diagnosis")
+    cause = found.cause if isinstance(found, Diagnosis) else None
+    return replace(view, alive=False, cause=cause, doing="choosing the next change")
+
+
+def _asked(view: View, it: Happened) -> View:
+    return replace(view, doing="asking the host's own validation")
+
+
+def _changed(view: View, it: Happened) -> View:
+    waits = it.data.get("wait")
+    return replace(view, doing=f"waiting {waits:g} s" if isinstance(waits, int | float) else "making the host ready")
+
+
+def _judged(view: View, it: Happened) -> View:
+    return replace(view, doing=f"judged: {it.data.get('verdict') or 'no verdict yet'}")
+
+
+def _healthy(view: View, it: Happened) -> View:
+    return replace(view, alive=False, doing="healthy")
+
+
+_FOLLOWS: Mapping[str, Callable[[View, Happened], View]] = {
+    "probed": _probed,
+    "asked": _asked,
+    "launched": _launched,
+    "phase": _phase,
+    "marked": _marked,
+    "crashed": _over,
+    "hung": _over,
+    "stopped": _over,
+    "judged": _judged,
+    "diagnosed": _diagnosed,
+    "changed": _changed,
+    "healthy": _healthy,
+}
+
+
+def left(view: View, now: float) -> float | None:
+    """Return the seconds until this start is over, by history; None where there is none for the phase at hand."""
+    order = [name for name, _ in view.expected]
+    if view.phase not in order:
+        return None
+    rest = sum(length for _, length in view.expected[order.index(view.phase) + 1 :])
+    return rest + _left_in_phase(view, now, dict(view.expected)[view.phase])
+
+
+def _left_in_phase(view: View, now: float, usual: float) -> float:
+    passed = now - view.since
+    done, total = view.step or (0, 0)
+    if done and passed > 1:
+        return passed * (total - done) / done
+    return max(0.0, usual - passed)

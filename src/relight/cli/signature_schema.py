@@ -1,0 +1,41 @@
+"""The JSON Schema of a signature file."""
+
+from typing import Any, get_args
+
+from relight.config.signatures import KEYS, REMEDY_KEYS, SAMPLE_KEYS
+from relight.words.kinds import KINDS
+from relight.words.signature import Role, SignatureAction
+
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_TABLE: dict[str, Any] = {"type": "object"}
+_TEXT: dict[str, Any] = {"type": "string"}
+_SHAPES: dict[str, dict[str, Any]] = {
+    "kind": {"type": "string", "enum": list(KINDS)},
+    "role": {"type": "string", "enum": list(get_args(Role)), "default": "root"},
+    "action": {"type": "string", "enum": list(get_args(SignatureAction)), "default": "change"},
+    "generic": {"type": "boolean", "default": False},
+    "line": {"type": "integer", "minimum": 1, "default": 1},
+    "wait": {"type": "number", "minimum": 0},
+    "cost": {"type": "number", "minimum": 0},
+    "blames": {"anyOf": [_TEXTS, {"type": "object", "properties": {"flags": _TEXTS, "env": _TEXTS}}]},
+    **dict.fromkeys(("any", "none", "literal", "frames", "phase", "unset", "unset_env", "needs", "log"), _TEXTS),
+    **dict.fromkeys(("set", "set_env", "add", "scale", "bounds"), _TABLE),
+}
+
+
+def signature_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a signature file, for editors."""
+    sample = _closed(SAMPLE_KEYS, ("log",))
+    tables = {
+        "remedy": {"type": "array", "items": _closed(REMEDY_KEYS, ())},
+        "sample": {"type": "array", "items": sample, "minItems": 1},
+        "near_miss": {"type": "array", "items": sample},
+    }
+    made = _closed(KEYS, ("title", "kind", "sample"))
+    made["properties"] |= tables
+    return made
+
+
+def _closed(keys: tuple[str, ...], required: tuple[str, ...]) -> dict[str, Any]:
+    properties = {key: dict(_SHAPES.get(key, _TEXT)) for key in keys}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
