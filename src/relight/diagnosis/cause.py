@@ -62,7 +62,7 @@ def _confidence(choice: Choice) -> float:
     base = 0.95 if root.named else 0.7
     rival = choice.second
     differs = rival is not None and rival.claim is not None and rival.named and _kind(rival) != _kind(root)
-    return round(base - (0.1 if differs else 0.0) - (0.05 if root.claim.strength[1] == 1 else 0.0), 2)
+    return round(base - (0.1 if differs else 0.0), 2)
 
 
 def _kind(candidate: Candidate) -> str:

@@ -47,12 +47,14 @@ def diagnose(
     `sources` maps files named in `Diagnosis.wants` to their text. Never raises for what a log holds.
     """
     evidence = gather(lines, knowledge.phases)
-    choice = choose(candidates(evidence, matcher(knowledge.signatures)), evidence)
+    found = candidates(evidence, matcher(knowledge.signatures))
+    choice = choose(found, evidence)
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
     engine = Engine(version=version_of(evidence))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
     if choice.root is None:
-        return _without_failure(base, evidence, running=running)
+        benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
+        return _without_failure(base, evidence, running=running, benign=benign)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     return _failed(base, choice, choice.root, evidence, given, sources or {})
 
@@ -93,11 +95,11 @@ def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
     return tuple(LogLine(rec.number, shown(rec.line.text)) for rec in near if rec.body.strip())
 
 
-def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool) -> Diagnosis:
+def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, benign: bool) -> Diagnosis:
     if evidence.progress.ready is not None:
         return replace(base, verdict="healthy")
     if not evidence.progress.spans:
-        return base
+        return replace(base, verdict="healthy") if benign else base
     if running:
         return replace(base, verdict="starting")
     return replace(base, verdict="failed", cause=_silent(evidence), action="change")

@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from relight.diagnosis.demand import demand
 from relight.logs.literals import Literals
 from relight.words.signature import Signature
+
+FIT = (0, 6, 12)
+"""What a signature gains when it asks for nothing, for a phase, for frames, in characters of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +27,13 @@ class Rule:
 class Claim:
     """A signature that matched a text; `strength` orders claims on the same text.
 
-    A named failure beats a generic one, one that knows the frames beats one that knows the phase, and that beats
-    one that knows neither; then the longer match wins.
+    A named failure beats a generic one; then the one wins that demands more: of the text, and of the frames or the
+    phase it happened in.
     """
 
     signature: Signature
     match: re.Match[str]
-    strength: tuple[bool, int, int]
+    strength: tuple[bool, float]
 
 
 class Matcher:
@@ -66,13 +70,17 @@ def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 def _claim(rule: Rule, text: str, places: str, phase: str | None) -> Claim | None:
-    match = next((m for m in (regex.search(text) for regex in rule.any) if m), None)
+    match = max((m for m in (regex.search(text) for regex in rule.any) if m), key=_asked, default=None)
     if match is None or any(regex.search(text) for regex in rule.none):
         return None
     fit = _fit(rule, places, phase)
     if fit is None:
         return None
-    return Claim(rule.signature, match, (not rule.signature.generic, fit, len(match[0])))
+    return Claim(rule.signature, match, (not rule.signature.generic, _asked(match) + FIT[fit]))
+
+
+def _asked(match: re.Match[str]) -> float:
+    return demand(match.re.pattern)
 
 
 def _fit(rule: Rule, places: str, phase: str | None) -> int | None:
@@ -81,7 +89,7 @@ def _fit(rule: Rule, places: str, phase: str | None) -> int | None:
         return 0
     if places and any(regex.search(places) for regex in rule.frames):
         return 2
-    return 1 if phase in rule.signature.phase else None
+    return 1 if (phase or "unknown") in rule.signature.phase else None
 
 
 def matcher(signatures: Sequence[Signature]) -> Matcher:

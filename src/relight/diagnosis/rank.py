@@ -40,11 +40,14 @@ def _root(fatal: Sequence[Candidate]) -> Candidate | None:
     return min(roots, key=_order) if roots else _best_cascade(fatal)
 
 
-def _order(candidate: Candidate) -> tuple[bool, bool, bool, int]:
-    """Order roots: faulty hardware first, what ends a process before what may be a warning, named first, by line."""
-    signature = candidate.claim.signature if candidate.claim else None
-    hardware = signature is not None and family(signature.kind) == "hardware"
-    return not hardware, not candidate.fatal, not candidate.named, candidate.index
+def _order(candidate: Candidate) -> tuple[bool, bool, bool, bool, int]:
+    """Order roots: faulty hardware first, what ends a process before what may be a warning, named first, by line.
+
+    A generic fault of communication comes last: it is what the other ranks see when one fails.
+    """
+    of = family(candidate.claim.signature.kind) if candidate.claim else "unknown"
+    secondary = of == "comm" and not candidate.named
+    return of != "hardware", not candidate.fatal, not candidate.named, secondary, candidate.index
 
 
 def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:

@@ -70,6 +70,7 @@ def _near(name: str, given: Given) -> list[str]:
     if given.parser is None:
         return []
     known = [n for flag in given.parser for n in flag.names]
+    name = name.replace("_", "-")
     return get_close_matches(name, known, 1, 0.8)
 
 

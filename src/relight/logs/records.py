@@ -12,6 +12,9 @@ _WRAPPERS = tuple(
     for text in (
         rf"(?P<time>{_ISO})[ \t](?:stdout|stderr) [FP] ",  # Kubernetes (CRI)
         r"\[pod/[^\]]+\] ?",
+        r"(?:[|\u2502\u2503]\s?)+(?=\S)",  # tables and boxes
+        r"\[(?P<time2>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\] \[[^\]]+@<[\d,]+>\]: ",  # mpirun
+        rf"(?P<time>{_ISO}) \| ",
         r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ",  # journald, syslog
         rf"(?P<time>{_ISO}) [\w.-]+ [\w./@-]+\[\d+\]: ",
         r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) ",  # ts
