@@ -36,7 +36,7 @@ def _verdict(vigil: Vigil, book: Book) -> Ending:
     try:
         while True:
             vigil.pump(POLL if interview is None else 0.05)
-            ending = ended(vigil) or _overdue(vigil, interview) or life.hung(interviewed=interview is not None)
+            ending = ended(vigil) or _overdue(vigil, interview) or life.hung()
             if ending:
                 return ending
             if interview is None and vigil.now - listened >= LISTEN_EVERY and _listens(vigil):

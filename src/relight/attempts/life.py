@@ -1,0 +1,70 @@
+"""Is a silent start alive? Looks at the host's processes and cards, and gives what it sees to patience."""
+
+from relight.attempts import signs
+from relight.attempts.patience import Patience, Pulse, lost_ranks, read_patience
+from relight.attempts.signs import Signs
+from relight.attempts.watch import Ending, Vigil
+from relight.config.shipped import engine
+from relight.hosts.values import HostError
+
+LOOK_EVERY = 10.0
+"""Seconds between two looks at processes and cards."""
+PATIENCE = "patience.toml"
+
+
+def patience_of(name: str) -> Patience:
+    """Read what is known of one engine's silences."""
+    return read_patience((engine(name) / PATIENCE).read_text(), place=PATIENCE)
+
+
+class Life:
+    """The pulse of one start, taken from its log and from the host."""
+
+    def __init__(self, vigil: Vigil) -> None:
+        site = vigil.site
+        self.vigil = vigil
+        self.patience = patience_of(site.order.playbook.engine)
+        self.pulse = Pulse(self.patience, vigil.began, site.learned.phases if site.learned else {})
+        self._looked = vigil.now
+        self._signs: Signs | None = None
+
+    def hung(self) -> Ending | None:
+        """Take in what is new; return the verdict of a start that is called hung."""
+        vigil = self.vigil
+        phase = vigil.follower.progress.phase
+        for line in vigil.follower.new:
+            self.pulse.hear(vigil.now, line.text, phase)
+        lost = self._look()
+        if lost:
+            return self._ending(phase, lost)
+        found = self.pulse.assess(vigil.now)
+        return self._ending(phase, found.why) if found.state == "hung" else None
+
+    def _ending(self, phase: str | None, why: str) -> Ending:
+        name = phase or "start"
+        self.vigil.site.note("hung", self.vigil.attempt.n, phase=name, reason=why)
+        return Ending("hung", why, lines=(f"relight: hung: {name}: {why}",))
+
+    def _look(self) -> str:
+        """Look at the host from time to time; return a sentence when a rank died behind a live parent."""
+        vigil = self.vigil
+        if vigil.now - self._looked < LOOK_EVERY or vigil.follower.down:
+            return ""
+        self._looked = vigil.now
+        tree = vigil.status.tree
+        try:
+            said = vigil.site.host.run(signs.command(p.pid for p in tree)).stdout.decode(errors="replace")
+            gpus = vigil.site.host.gpus()
+        except HostError:
+            return ""
+        if gpus:
+            vigil.memory.append((round(vigil.now - vigil.began, 1), max(g.memory_used for g in gpus)))
+        before, self._signs = self._signs, signs.read(said, tree, at=vigil.now, gpus=gpus)
+        self.pulse.look(self._signs)
+        return _lost(before, self._signs, self.patience)
+
+
+def _lost(before: Signs | None, now: Signs, patience: Patience) -> str:
+    gone = lost_ranks(before, now, patience) if before else ()
+    names = ", ".join(f"{p.command.strip()} (pid {p.pid})" for p in gone)
+    return f"a rank died and the parent did not notice: {names}" if gone else ""
