@@ -7,16 +7,20 @@ healthy{final}; run_ended{state, reason}. `memory` is MiB on the fullest card, n
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from relight.cli.screen_draw import panel
-from relight.cli.screen_lines import lines
+from relight.cli.screen_lines import ABOUT, CLOCK, Line, lines
 from relight.cli.screen_state import View, after
+from relight.reports.prose import phase
 from relight.words.events import Event
 from relight.words.text import shown
 
@@ -27,37 +31,19 @@ _PER_SECOND = 4.0
 class Screen:
     """Shows events as they come; open while a run runs. Holds nothing of the run but what it shows.
 
-    `expected` maps phases, in the order of a start, to the seconds they took before; `launches` and `deadline`
-    (seconds) are the budget, `launched` what of it is spent. With `quiet` it shows nothing at all.
+    `view` is what is known before the first event: host, playbook, budget, and from history how long phases took.
+    With `quiet` it shows nothing at all.
     """
 
     def __init__(
-        self,
-        console: Console,
-        *,
-        host: str,
-        playbook: str,
-        launches: int = 0,
-        launched: int = 0,
-        deadline: float = 0.0,
-        expected: Mapping[str, float] | None = None,
-        quiet: bool = False,
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, view: View, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = console
+        self._view = replace(shown(view), began=clock())
         self._quiet = quiet
         self._clock = clock
         self._spoke = clock()
         self._live: Live | None = None
-        self._view = View(
-            host=shown(host),
-            playbook=shown(playbook),
-            launches=launches,
-            launched=launched,
-            deadline=deadline,
-            began=clock(),
-            expected=tuple((expected or {}).items()),
-        )
 
     def __enter__(self) -> Self:
         if self._console.is_terminal and not self._console.is_dumb_terminal and not self._quiet:
@@ -84,10 +70,10 @@ class Screen:
         before, self._view = self._view, after(self._view, event, now)
         if self._quiet:
             return
-        said = lines(before, event, self._view)
+        # Where the phase is on the screen already, its beginning needs no line of its own.
+        said = () if self._live and event.event == "phase" else lines(before, event, self._view)
         for line in said:
-            # What stays is never cut: it wraps, or it goes into a file as it is.
-            self._console.print(line, soft_wrap=self._live is None, markup=False, highlight=False, emoji=False)
+            self._print(line)
         if said:
             self._spoke = now
         elif self._live is None and now - self._spoke >= _QUIET_FOR:
@@ -98,7 +84,22 @@ class Screen:
         self._spoke = now
         view = self._view
         step = f" {view.step[0]}/{view.step[1]}" if view.step else ""
-        said = f"{event.at[11:19]}  attempt {view.attempt}  {view.phase.replace('_', ' ')}{step}"
-        self._console.print(
-            f"{said}: {view.line}" if view.line else said, soft_wrap=True, markup=False, highlight=False
-        )
+        said = f"{phase(view.phase)}{step}{': ' if view.line else ''}{view.line}"
+        self._print(Line(shown(event.at[11:19]), f"attempt {view.attempt}", said, "dim"))
+
+    def _print(self, line: Line) -> None:
+        """Print a line that stays: on a terminal it wraps below itself, in a file it is never broken."""
+        if self._live is None:
+            self._console.print(Text(line.plain), soft_wrap=True, markup=False, highlight=False, emoji=False)
+        else:
+            self._console.print(_row(line))
+
+
+def _row(line: Line) -> Table:
+    row = Table.grid()
+    row.add_column(width=CLOCK)
+    row.add_column(width=ABOUT)
+    row.add_column(overflow="fold")
+    about = "bold" if line.about.startswith("attempt") else "dim"
+    row.add_row(Text(line.clock, "dim"), Text(line.about, about), Text(line.what, line.style))
+    return row

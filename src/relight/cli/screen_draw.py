@@ -1,4 +1,4 @@
-"""The live part of the screen: four lines that change in place. Pure."""
+"""The live part of the screen: a few lines that change in place. Pure."""
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -19,8 +19,19 @@ def panel(view: View, now: float, width: int) -> RenderableType:
     rows: list[RenderableType] = [_rule(view, room), _head(view, now, room)]
     if view.alive and view.line:
         rows.append(_cut(Text(f"  {view.line}", "dim"), room))
-    rows.append(_cut(Text(f"  {_budget(view, now)}", "dim"), room))
+    rows += [_cut(Text(f"  {line}", "dim"), room) for line in _filled(_budget(view, now), room - 2)]
     return Group(*rows)
+
+
+def _filled(parts: list[str], room: int) -> list[str]:
+    """Put parts beside one another as long as they fit."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) + 3 <= room:
+            lines[-1] += f"   {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _cut(text: Text, room: int) -> Text:
@@ -30,8 +41,8 @@ def _cut(text: Text, room: int) -> Text:
 
 
 def _rule(view: View, room: int) -> Text:
-    title = f" {view.playbook} on {view.host} "
-    return _cut(Text(f"--{title}{'-' * max(0, room - len(title) - 2)}", "dim"), room)
+    # Short on purpose: what is wider than a window that was made narrower leaves a trace on it.
+    return _cut(Text(f"-- {view.playbook} on {view.host} --", "dim"), room)
 
 
 def _head(view: View, now: float, room: int) -> RenderableType:
@@ -45,9 +56,8 @@ def _head(view: View, now: float, room: int) -> RenderableType:
         return _cut(Text.assemble(name, f"  {_progress(view)}", _times(view, now)), room)
     done, total = view.step
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(
-        name, ProgressBar(total, min(done, total), width=_BAR), _cut(Text(f"{_progress(view)}{_times(view, now)}"), 60)
-    )
+    bar = ProgressBar(total, min(done, total), width=_BAR)
+    grid.add_row(name, bar, Text(f"{_progress(view)}{_times(view, now)}", no_wrap=True, overflow="ellipsis"))
     return grid
 
 
@@ -68,7 +78,7 @@ def _rough(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _budget(view: View, now: float) -> str:
+def _budget(view: View, now: float) -> list[str]:
     parts = []
     if view.memory:
         of = f" of {view.card / 1024:.1f}" if view.card else ""
@@ -79,4 +89,4 @@ def _budget(view: View, now: float) -> str:
         parts.append(f"{max(0, view.launches - view.launched)} of {view.launches} launches left")
     if view.deadline:
         parts.append(f"{span(max(0.0, round(view.deadline - (now - view.began))))} left")
-    return "   ".join(parts)
+    return parts

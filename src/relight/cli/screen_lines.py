@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rich.text import Text
-
 from relight.cli.screen_state import View
 from relight.reports.edits import brief, diff
 from relight.reports.prose import capital, ended_by, phase, why_failed
@@ -16,7 +14,8 @@ from relight.words.events import Event
 from relight.words.settings import Repair
 from relight.words.text import shown
 
-_INDENT = 10
+CLOCK, ABOUT = 10, 11
+"""Columns before what is said."""
 Said = tuple[str, str, str]
 """What a line is about, what it says, its style."""
 
@@ -36,20 +35,27 @@ class Seen:
         return f"attempt {self.event.attempt}" if self.event.attempt is not None else ""
 
 
-def lines(before: View, event: Event, now: View) -> tuple[Text, ...]:
+@dataclass(frozen=True)
+class Line:
+    """A line that stays: when (empty where the line before says it), about what, what is said, in which style."""
+
+    clock: str
+    about: str
+    what: str
+    style: str
+
+    @property
+    def plain(self) -> str:
+        """Return the line as it goes into a file."""
+        return f"{self.clock:<{CLOCK}}{self.about:<{ABOUT}}{self.what}".rstrip()
+
+
+def lines(before: View, event: Event, now: View) -> tuple[Line, ...]:
     """Return the lines of an event, given the view before it and after it."""
     say = _SAYS.get(event.event)
     said = say(Seen(before, event, now, shown(dict(event.data)))) if say else ()
-    clock = event.at[11:19]
-    return tuple(_line(clock if i == 0 else "", *each) for i, each in enumerate(said))
-
-
-def _line(clock: str, about: str, what: str, style: str) -> Text:
-    text = Text(no_wrap=False)
-    text.append(f"{clock:<{_INDENT}}", "dim")
-    text.append(f"{about:<11}", "bold" if about.startswith("attempt") else "dim")
-    text.append(what, style)
-    return text
+    clock = shown(event.at[11:19])
+    return tuple(Line(clock if i == 0 else "", *each) for i, each in enumerate(said))
 
 
 def _probed(seen: Seen) -> tuple[Said, ...]:
@@ -70,14 +76,12 @@ def _launched(seen: Seen) -> tuple[Said, ...]:
     head = (seen.about, f"launching{rung}{because}", "")
     if seen.before.settings is None or seen.now.settings is None:
         return (head,)
-    return (
-        head,
-        *(("change", line, _edit_style(line)) for line in brief(diff(seen.before.settings, seen.now.settings))),
-    )
+    edits = brief(diff(seen.before.settings, seen.now.settings))
+    return (head, *(("change", line, _edit_style(line)) for line in edits))
 
 
 def _edit_style(line: str) -> str:
-    return {"+": "green", "-": "red"}.get(line[:1], "cyan") if not line.startswith("--") else "cyan"
+    return {"+ ": "green", "- ": "red"}.get(line[:2], "cyan")
 
 
 def _phase(seen: Seen) -> tuple[Said, ...]:
@@ -102,7 +106,7 @@ def _diagnosed(seen: Seen) -> tuple[Said, ...]:
     refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
     place = f" ({found.cause.kind}, {found.log}:{found.cause.line})" if found.cause.line else f" ({found.cause.kind})"
     said = capital(why_failed(found)).replace("`", "").rstrip(".")
-    return (*refused, ("cause" if refused else seen.about, f"{said}{place}", "red"))
+    return (*refused, ("cause", f"{said}{place}", "red"))
 
 
 _BEFORE_LAUNCH = {"parse", "validate"}
@@ -118,7 +122,7 @@ def _judged(seen: Seen) -> tuple[Said, ...]:
 def _changed(seen: Seen) -> tuple[Said, ...]:
     because = seen.data.get("because")
     changes = [c for c in seen.data.get("changes") or () if isinstance(c, Repair)]
-    if changes or not because:
+    if changes or not because or seen.event.attempt is not None:
         return ()
     return (("then", str(because), "dim"),)
 

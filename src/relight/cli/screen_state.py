@@ -104,18 +104,10 @@ def _marked(view: View, it: Happened) -> View:
     return replace(view, line=str(it.data.get("text") or view.line).strip())
 
 
-def _over(view: View, it: Happened) -> View:
-    return replace(view, alive=False, doing="looking for the cause")
-
-
 def _diagnosed(view: View, it: Happened) -> View:
     found = it.data.get("diagnosis")
     cause = found.cause if isinstance(found, Diagnosis) else None
     return replace(view, alive=False, cause=cause, doing="choosing the next change")
-
-
-def _asked(view: View, it: Happened) -> View:
-    return replace(view, doing="asking the host's own validation")
 
 
 def _changed(view: View, it: Happened) -> View:
@@ -127,23 +119,19 @@ def _judged(view: View, it: Happened) -> View:
     return replace(view, doing=f"judged: {it.data.get('verdict') or 'no verdict yet'}")
 
 
-def _healthy(view: View, it: Happened) -> View:
-    return replace(view, alive=False, doing="healthy")
-
-
 _FOLLOWS: Mapping[str, Callable[[View, Happened], View]] = {
     "probed": _probed,
-    "asked": _asked,
+    "asked": lambda view, _: replace(view, doing="asking the host's own validation"),
     "launched": _launched,
     "phase": _phase,
     "marked": _marked,
-    "crashed": _over,
-    "hung": _over,
-    "stopped": _over,
+    "crashed": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
+    "hung": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
+    "stopped": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
     "judged": _judged,
     "diagnosed": _diagnosed,
     "changed": _changed,
-    "healthy": _healthy,
+    "healthy": lambda view, _: replace(view, alive=False, doing="healthy"),
 }
 
 

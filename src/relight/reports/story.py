@@ -9,7 +9,7 @@ from relight.reports.tables import effective_blocks, environment_block, levers_t
 from relight.reports.timeline import timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
-from relight.reports.world import card_memory, gpus_in_words
+from relight.reports.world import card_memory, gpus, kinds
 from relight.words.attempt import Outcome, Record
 from relight.words.text import shown
 
@@ -63,7 +63,7 @@ def _head(record: Record) -> Pairs:
         ("when", ", ".join(part for part in (moment(record.started), f"took {took}" if took else "") if part)),
         (
             "where",
-            ", ".join(part for part in (listed(list(record.hosts)) or record.host, gpus_in_words(record)) if part),
+            ", ".join(part for part in (listed(list(record.hosts)) or record.host, kinds(gpus(record))) if part),
         ),
         ("engine", engine),
         ("tried", tries),
@@ -73,7 +73,7 @@ def _head(record: Record) -> Pairs:
 
 
 def _timeline(record: Record) -> Section:
-    lanes = timeline(record.attempts, card_memory(record))
+    lanes = timeline(record.attempts, card_memory(gpus(record)))
     return Section("timeline", "How far each launch got", (lanes,) if lanes else ())
 
 

@@ -8,11 +8,19 @@ from relight.reports.prose import value
 from relight.words.attempt import Record
 from relight.words.host import Gpu
 
+_ELSEWHERE = {"engine_version", "driver"}
+"""Told with the engine and with the cards."""
+
 
 def gpus(record: Record) -> tuple[Gpu, ...]:
     """Return the cards of a run; the environment holds them as values or as what JSON made of those."""
-    held = record.environment.get("gpus") or ()
-    return tuple(card for card in map(_gpu, held if isinstance(held, list | tuple) else ()) if card)
+    return cards(record.environment.get("gpus"))
+
+
+def cards(held: Any) -> tuple[Gpu, ...]:
+    """Return cards, whether they are values or what JSON made of those."""
+    found = map(_gpu, held if isinstance(held, list | tuple) else ())
+    return tuple(card for card in found if card)
 
 
 def _gpu(held: Any) -> Gpu | None:
@@ -24,22 +32,22 @@ def _gpu(held: Any) -> Gpu | None:
     return Gpu(int(held.get("index") or 0), str(held["name"]), total, used, driver=str(held.get("driver") or ""))
 
 
-def card_memory(record: Record) -> int:
+def card_memory(held: tuple[Gpu, ...]) -> int:
     """Return the memory of the smallest card in MiB, 0 if unknown."""
-    return min((card.memory_total for card in gpus(record) if card.memory_total), default=0)
+    return min((card.memory_total for card in held if card.memory_total), default=0)
 
 
-def gpus_in_words(record: Record) -> str:
+def kinds(held: tuple[Gpu, ...]) -> str:
     """Return "8 x NAME (95.6 GiB)"; empty where the cards are not known."""
-    kinds = Counter((card.name, card.memory_total) for card in gpus(record))
-    return ", ".join(f"{n} x {name}" + (f" ({mib / 1024:.1f} GiB)" if mib else "") for (name, mib), n in kinds.items())
+    found = Counter((card.name, card.memory_total) for card in held)
+    return ", ".join(f"{n} x {name}" + (f" ({mib / 1024:.1f} GiB)" if mib else "") for (name, mib), n in found.items())
 
 
 def facts(record: Record) -> list[tuple[str, str]]:
     """Return name and value of all that is known of the environment, nested names joined by a dot."""
-    rows = [("cards", gpus_in_words(record))]
+    rows = [("cards", kinds(gpus(record)))]
     rows += [("driver", listed) for listed in dict.fromkeys(card.driver for card in gpus(record)) if listed]
-    rest = {k: v for k, v in record.environment.items() if k != "gpus" or not rows[0][1]}
+    rest = {k: v for k, v in record.environment.items() if not (k == "gpus" and rows[0][1]) and k not in _ELSEWHERE}
     rows += _flat(rest)
     return [(name, held) for name, held in dict(rows).items() if held]
 

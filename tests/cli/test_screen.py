@@ -1,0 +1,178 @@
+"""What a person sees while a run runs."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from relight.cli.screen import Screen
+from relight.cli.screen_draw import panel
+from relight.cli.screen_state import View, after, left
+from relight.words.attempt import Exit
+from relight.words.diagnosis import Cause, Diagnosis
+from relight.words.events import Event
+from relight.words.host import Gpu
+from relight.words.settings import Settings
+
+ASKED = Settings({"tp-size": 8, "mem-fraction-static": 0.9})
+SMALLER = Settings({"tp-size": 8, "mem-fraction-static": 0.86})
+OOM = Diagnosis(
+    "server.log",
+    "failed",
+    cause=Cause("oom", "oom.gpu.draft", None, "x", 7, "OutOfMemoryError", None, None, 0.9, "the draft does not fit"),
+)
+
+
+def event(kind: Any, attempt: int | None = None, /, **data: Any) -> Event:
+    return Event("2026-11-29T08:00:04Z", "r1", attempt, kind, data)
+
+
+RUN = (
+    event("run_started"),
+    event("probed", gpus=tuple(Gpu(i, "GPU X", 97887, 4) for i in range(8)), version="0.5.9"),
+    event("asked", candidates=2, refused=1),
+    event("launched", 1, set_attempt={"settings": ASKED}, rung="real", because="the settings as asked"),
+    event("phase", 1, name="load_weights", i=3, n=41, memory=31000),
+    event("marked", 1, text="Loading shards: 7%", line=80),
+    event("crashed", 1, exit=Exit(None, 9), reason="the server ended"),
+    event("diagnosed", 1, diagnosis=OOM),
+    event("launched", 2, set_attempt={"settings": SMALLER}, rung="real", because="the sums leave 0.84 to 0.87"),
+    event("judged", 2, verdict="healthy", notes=("5 of 5 answers are right",)),
+    event("healthy", 2, set_attempt={"outcome": "healthy"}),
+    event("run_ended", state="healthy", reason=""),
+)
+
+
+def shown(events: tuple[Event, ...], *, width: int = 100, terminal: bool = False, **more: Any) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=terminal, color_system=None, _environ={"TERM": "xterm"})
+    with Screen(console, View(host="rtx8", playbook="qwen"), **more) as screen:
+        for each in events:
+            screen.show(each)
+    return out.getvalue()
+
+
+def drawn(view: View, now: float, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(panel(view, now, width))
+    return capture.get().splitlines()
+
+
+def loading() -> View:
+    view = View(host="rtx8", playbook="qwen", launches=20, deadline=3600, card=97887)
+    view = after(view, event("launched", 3, rung="real"), 10)
+    view = after(view, event("phase", 3, name="load_weights", i=10, n=40, memory=61440), 20)
+    return after(view, event("marked", 3, text="Loading shards: 25%", line=80), 21)
+
+
+def test_without_a_terminal_every_event_of_weight_is_one_plain_line() -> None:
+    lines = shown(RUN).splitlines()
+
+    assert lines == [
+        "08:00:04  host       rtx8: 8 x GPU X (95.6 GiB), engine 0.5.9",
+        "08:00:04  asked      the host's own validation about 2: 1 pass, 1 refused",
+        "08:00:04  attempt 1  launching (the settings as asked)",
+        "08:00:04  attempt 1  load weights",
+        "08:00:04  attempt 1  crashed in load weights (signal 9)",
+        "08:00:04  cause      The draft does not fit (oom.gpu.draft, server.log:7)",
+        "08:00:04  attempt 2  launching (the sums leave 0.84 to 0.87)",
+        "          change     --mem-fraction-static 0.9 -> 0.86",
+        "08:00:04  attempt 2  answers: healthy",
+        "                     5 of 5 answers are right",
+        "08:00:04  attempt 2  healthy: the server answers correctly",
+        "08:00:04  run        healthy",
+    ]
+
+
+def test_a_refused_candidate_says_which_rung_refused_it() -> None:
+    lines = shown((event("diagnosed", 2, diagnosis=OOM, rung="validate"),)).splitlines()
+
+    assert lines[0] == "08:00:04  attempt 2  refused by validate"
+
+
+def test_quiet_shows_nothing() -> None:
+    assert shown(RUN, quiet=True) == ""
+    assert shown(RUN, quiet=True, terminal=True) == ""
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, _environ={"TERM": "dumb"})
+
+    with Screen(console, View(host="rtx8")) as screen:
+        screen.show(RUN[1])
+
+    assert "\x1b" not in out.getvalue()
+
+
+def test_on_a_terminal_the_lines_that_stay_wrap_below_themselves() -> None:
+    lines = shown(RUN, width=40, terminal=True)
+
+    assert "08:00:04  cause      The draft does not \n                     fit (oom.gpu.draft," in lines
+
+
+@pytest.mark.parametrize("width", [20, 39, 60, 80, 140])
+def test_the_live_part_fits_any_width(width: int) -> None:
+    assert all(len(line) <= width for line in drawn(loading(), 30, width))
+
+
+def test_the_live_part_names_attempt_phase_progress_memory_and_budget() -> None:
+    text = "\n".join(drawn(loading(), 30, 100))
+
+    for part in ("qwen on rtx8", "attempt 3", "load weights", "10/40", "10 s", "Loading shards: 25%"):
+        assert part in text
+    assert "GPU memory 60.0 of 95.6 GiB" in text
+    assert "19 of 20 launches left" in text
+    assert "59 min 30 s left" in text
+
+
+def test_time_left_comes_from_history_and_from_the_progress_at_hand() -> None:
+    view = View(expected=(("load_weights", 300.0), ("capture", 100.0)))
+    started = after(view, event("phase", 1, name="load_weights"), 0)
+    halfway = after(started, event("phase", 1, name="load_weights", i=20, n=40), 200)
+
+    assert left(started, 100) == 300
+    assert left(halfway, 200) == 300
+    assert left(after(halfway, event("phase", 1, name="capture"), 400), 450) == 50
+
+
+def test_without_history_no_time_left_is_claimed() -> None:
+    assert left(loading(), 30) is None
+    assert "about" not in "\n".join(drawn(loading(), 30, 100))
+
+
+def test_a_new_launch_forgets_the_phase_of_the_one_before() -> None:
+    view = after(loading(), event("launched", 4, rung="dummy"), 50)
+
+    assert (view.phase, view.step, view.line, view.memory) == ("", None, "", 0)
+    assert "attempt 4 (dummy)" in drawn(view, 51, 80)[1]
+
+
+def test_without_a_terminal_a_long_silence_is_broken_once_a_minute() -> None:
+    ticks = iter([0.0, 0.0, 1.0, 2.0, 30.0, 70.0, 80.0])
+    events = (RUN[3], RUN[4], *[event("marked", 1, text=f"shard {i}") for i in range(3)])
+
+    lines = shown(events, clock=lambda: next(ticks)).splitlines()
+
+    assert [line for line in lines if "shard" in line] == ["08:00:04  attempt 1  load weights 3/41: shard 1"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_hostile_text_reaches_no_terminal(terminal: bool) -> None:
+    nasty = "\x1b[2J\x1b]0;owned\x07[bold red]x[/] :boom: \u202e"
+    events = (
+        event("launched", 1, because=nasty),
+        event("phase", 1, name=nasty),
+        event("marked", 1, text=nasty),
+        event("crashed", 1, reason=nasty),
+        event("run_ended", state="failed", reason=nasty),
+    )
+
+    text = shown(events, terminal=terminal)
+
+    assert "\x1b[2J" not in text
+    assert "owned" not in text
+    assert "\u202e" not in text
+    assert "[bold red]x[/] :boom:" in text
