@@ -25,9 +25,7 @@ def draft(name: str, source: str, kind: str | None, knowledge: Knowledge) -> str
     if not FLAG_NAME.fullmatch(name):
         raise UsageError(f"'{name}' is not an id", place="ID", next="letters, digits and '-', as in my-crash")
     if kind is not None and kind not in KINDS:
-        raise UsageError(
-            f"no kind '{kind}'", place="--kind", next=meant(kind, KINDS) or "see `relight explain unknown`"
-        )
+        raise UsageError(f"no kind '{kind}'", place="--kind", next=meant(kind, KINDS) or "see `relight explain`")
     lines, number = _lines(source)
     found = kind or _kind(lines, number, knowledge)
     text = redacted(shown(lines[number - 1].text))

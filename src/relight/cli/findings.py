@@ -88,7 +88,8 @@ def _cards(spec: HostSpec, settings: Settings, seen: Seen) -> Iterator[Finding]:
         yield Finding("note" if on_cpu else "warning", place, "no NVIDIA GPUs are seen", "is the driver loaded?")
         return
     names = sorted({gpu.name for gpu in seen.gpus})
-    text = f"{len(seen.gpus)}x {', '.join(names)}, {min(g.memory_total for g in seen.gpus)} MiB, driver {seen.gpus[0].driver}"
+    memory = min(gpu.memory_total for gpu in seen.gpus)
+    text = f"{len(seen.gpus)}x {', '.join(names)}, {memory} MiB, driver {seen.gpus[0].driver}"
     yield Finding("note", place, text)
     lacking = sorted(set(spec.gpus or ()) - {gpu.index for gpu in seen.gpus})
     if lacking:

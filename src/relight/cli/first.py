@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relight.cli.models import ModelThere
@@ -35,7 +34,7 @@ class Offer:
         """Return the biggest model that fits on the cards, else the smallest."""
         room = sum(gpu.memory_total for gpu in self.gpus) * (1 << 20) * ROOM
         fit = [m for m in self.models if not self.gpus or m.bytes <= room]
-        return (fit or list(self.models[-1:]) or [None])[0]
+        return next(iter(fit or self.models[-1:]), None)
 
     @property
     def playbook_name(self) -> str:
@@ -47,7 +46,7 @@ class Offer:
 def first_hosts(offer: Offer) -> str:
     """Return the text of a hosts.toml for the host."""
     spec = offer.spec
-    rows: Mapping[str, object] = {
+    rows: dict[str, object] = {
         "address": spec.address, "user": spec.user, "port": spec.port, "identity_file": spec.identity_file,
         "jump": spec.jump, "known_hosts": spec.known_hosts, "python": offer.python, "workdir": spec.workdir,
         "gpus": list(spec.gpus) if spec.gpus is not None else None,
@@ -69,7 +68,7 @@ def _cards(gpus: tuple[Gpu, ...]) -> str:
 
 
 def tp_size(offer: Offer) -> int:
-    """Return on how many cards the model should lie: the fewest powers of two that hold it, all where that is unknown."""
+    """Return on how many cards the model should lie: the fewest that hold it (a power of two), all if unknown."""
     cards = len(offer.gpus)
     sizes = [n for n in (1, 2, 4, 8, 16) if n <= cards] or [1]
     if not offer.gpus or not offer.model or not offer.model.bytes:

@@ -2,17 +2,22 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Self
 
+from rich.console import Console
+
 from relight.attempts.order import RunOrder
-from relight.cli.lines import line
 from relight.cli.options import Common
-from relight.cli.output import say
+from relight.cli.screen import Screen
 from relight.journal.fold import public
 from relight.journal.journal import Journal
 from relight.journal.redact import redact_json
+from relight.journal.runs import runs
+from relight.words.attempt import Phase, Record
 from relight.words.errors import UsageError
 from relight.words.events import Event
 
@@ -27,13 +32,30 @@ class Listeners:
         self._order = order
         self._stack = ExitStack()
         self._file: IO[str] | None = None
+        self._screen: Screen | None = None
 
     def __enter__(self) -> Self:
         self._file = self._opened() if self._events else None
+        self._screen = self._stack.enter_context(self._made())
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _made(self) -> Screen:
+        order, record = self._order, self._journal.record
+        budget = order.playbook.budget
+        others = runs(self._journal.folder.parent.parent)
+        return Screen(
+            Console(stderr=self._shared.json or self._events == "-"),
+            host=record.host,
+            playbook=record.playbook,
+            launches=order.max_attempts or budget.attempts,
+            launched=sum(a.launched for a in record.attempts),
+            deadline=order.deadline or budget.deadline,
+            expected=expected(record, others),
+            quiet=self._shared.quiet,
+        )
 
     def _opened(self) -> IO[str]:
         if self._events == "-":
@@ -53,6 +75,20 @@ class Listeners:
         if self._file:
             self._file.write(json.dumps(data, ensure_ascii=True) + "\n")
             self._file.flush()
-        text = None if self._shared.quiet else line(event)
-        if text:
-            say(text, format=self._shared.format, err=self._events == "-")
+        if self._screen:
+            self._screen.show(event)
+
+
+def expected(record: Record, others: Iterable[Record]) -> dict[str, float]:
+    """Return how many seconds each phase took in the last healthy start of the same playbook on the same host."""
+    for other in others:
+        if (other.playbook, other.host) == (record.playbook, record.host):
+            for attempt in reversed(other.attempts):
+                if attempt.outcome == "healthy":
+                    return {phase.name: _seconds(phase) for phase in attempt.phases if phase.ended}
+    return {}
+
+
+def _seconds(phase: Phase) -> float:
+    began, ended = datetime.fromisoformat(phase.started), datetime.fromisoformat(str(phase.ended))
+    return (ended - began).total_seconds()

@@ -121,7 +121,7 @@ def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's na
 
 def _where(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
-    return ctx.command_path if ctx else ""
+    return ctx.command_path if ctx and ctx.parent else ""
 
 
 def _usage(error: click.ClickException) -> str:

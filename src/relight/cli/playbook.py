@@ -19,7 +19,6 @@ from relight.journal.codec import to_json
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
 from relight.words.settings import Change
-from relight.words.signature import Signature
 from relight.words.text import shown
 
 _OTHER = {"flags.toml", "renames.toml", "phases.toml", "judge.toml"}
@@ -136,7 +135,7 @@ def new(shared: Common, *, name: str, source: str, kind: str | None, output: Pat
     text = draft(name, source, kind, load_knowledge(shared.signature_folders))
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    signature: Signature = load_signature(path)
+    signature = load_signature(path)
     if shared.json:
         document({"path": str(path), "signature": to_json(signature)})
     else:

@@ -1,10 +1,10 @@
 """`relight runs`, `status` and `stop`: what ran, what runs, and the end of it."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from relight.attempts.clock import SystemClock, stamp
 from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.live import Server, ask_server, stop_servers
 from relight.cli.options import Common, common
@@ -63,7 +63,7 @@ def stop(shared: Common, *, run: str | None) -> int:
     folder = folder_of(shared, run, live=True)
     record = record_of(folder)
     stopped = stop_servers(shared, folder, record)
-    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    at = stamp(SystemClock().now())
     changes: dict[str, Any] = {"environment": {**record.environment, "stopped": at}}
     if record.state in {"running", "interrupted", "unreachable"}:
         changes |= {"state": "interrupted", "reason": "stopped by hand", "ended": at}

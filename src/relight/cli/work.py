@@ -6,12 +6,11 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from relight.attempts.clock import SystemClock
+from relight.attempts.clock import SystemClock, stamp
 from relight.attempts.loop import run as run_loop
 from relight.attempts.order import RunOrder
 from relight.cli import logging
@@ -23,6 +22,7 @@ from relight.cli.output import document, say, width
 from relight.cli.overrides import change_of
 from relight.cli.places import host_spec
 from relight.cli.secrets import check_secrets
+from relight.config.hosts import RESERVED
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook, parse_playbook
 from relight.hosts import open_host
@@ -33,6 +33,7 @@ from relight.journal.redact import redact_json
 from relight.journal.runs import find
 from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
+from relight.words.events import Event
 from relight.words.host import HostSpec
 from relight.words.text import shown
 
@@ -85,9 +86,8 @@ def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | N
             yield order, None
             return
         more = {name: getattr(order, name) for name in _KEPT}
-        started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         with Journal.create(
-            shared.state, playbook=playbook, specs=[spec], started=started, overrides=overrides, mode=asked.mode,
+            shared.state, playbook=playbook, specs=[spec], started=now(), overrides=overrides, mode=asked.mode,
             more=more, secrets=secrets,
         ) as journal:  # fmt: skip
             yield order, journal
@@ -126,6 +126,11 @@ def _wishes(asked: Asked) -> dict[str, Any]:
     }
 
 
+def now() -> str:
+    """Return the time as records hold it."""
+    return stamp(SystemClock().now())
+
+
 def owner() -> dict[str, Any]:
     """Return who runs relight here, for the locks on the host."""
     return {"owner_user": getpass.getuser(), "owner_host": socket.gethostname(), "owner_pid": os.getpid()}
@@ -143,7 +148,16 @@ def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int
             ))  # fmt: skip
     finally:
         host.close()
+    if order.spec.name == RESERVED and journal.record.state == "healthy":
+        _gone(journal)
     return ended(shared, journal.record, fault)
+
+
+def _gone(journal: Journal) -> None:
+    """Note that the simulated host ends with its command, and its server with it."""
+    at = now()
+    environment = {**journal.record.environment, "stopped": at}
+    journal.write(Event(at, journal.record.run, None, "stopped", {"set_record": {"environment": environment}}))
 
 
 def _caught(loop: Callable[[], Record]) -> RelightError | KeyboardInterrupt | None:

@@ -33,9 +33,9 @@ def apply(data: dict[str, Any], event: Event) -> None:
 
 
 def _attempt(attempts: list[dict[str, Any]], n: int) -> dict[str, Any]:
-    known = [a for a in attempts if a["n"] == n]
-    if known:
-        return known[0]
+    known: dict[int, dict[str, Any]] = {int(a["n"]): a for a in attempts}
+    if n in known:
+        return known[n]
     found: dict[str, Any] = {"n": n, "rung": "real", "settings": {"flags": {}, "env": {}}}
     attempts.append(found)
     attempts.sort(key=lambda a: int(a["n"]))
@@ -44,8 +44,8 @@ def _attempt(attempts: list[dict[str, Any]], n: int) -> dict[str, Any]:
 
 def to_line(event: Event) -> dict[str, Any]:
     """Return the flat JSON form of an event: its data stands beside at, run, attempt and event."""
-    data = {k: v for k, v in event.data.items() if k not in _HEAD}
-    return {"at": event.at, "run": event.run, "attempt": event.attempt, "event": event.event} | to_json(data)
+    data: dict[str, Any] = to_json({k: v for k, v in event.data.items() if k not in _HEAD})
+    return {"at": event.at, "run": event.run, "attempt": event.attempt, "event": event.event} | data
 
 
 def from_line(line: Mapping[str, Any]) -> Event:
