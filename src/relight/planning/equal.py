@@ -82,7 +82,7 @@ def _json(text: str) -> Plain:
 def _number(value: object, known: ParserFlag | None) -> Plain:
     """Read numbers as numbers, unless the parser says that the flag holds text."""
     text = str(value)
-    if known and known.type not in {"int", "float"}:
+    if known and known.type == "str":
         return text
     try:
         number = float(text)

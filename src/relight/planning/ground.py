@@ -114,9 +114,12 @@ class Ground:
 
     def price(self, node: Node) -> Price:
         """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
-        repairs = sum(r.cost * (0.2 if r.confirmed else WEIGHT[r.origin]) for r in node.repairs)
         trust = sum(TRUST[r.origin] for r in node.repairs)
-        return self.alters(node), round(self.lost(node) + repairs, 9), trust, self.edits(node)
+        return self.alters(node), self.given_up(node), trust, self.edits(node)
+
+    def given_up(self, node: Node) -> float:
+        """Return what a node gives up: of the levers, and by its repairs."""
+        return round(self.lost(node) + sum(r.cost * WEIGHT[r.origin] for r in node.repairs), 9)
 
     def edits(self, node: Node) -> int:
         """Count the flags and variables a node's repairs touch, and the levers that moved."""
@@ -128,7 +131,7 @@ class Ground:
         """Return a node in the words the other rooms share."""
         settings = self.settings(node)
         choice = {lever.name: p for lever, p in zip(self.levers, node.choice, strict=True)}
-        cost = round(self.lost(node) + sum(r.cost for r in node.repairs), 9)
+        cost = self.given_up(node)
         return Candidate(settings, choice, node.repairs if repairs is None else repairs, cost, self.alters_wanted(node))
 
     @cached_property

@@ -17,7 +17,6 @@ from relight.words.settings import Repair
 SUREST = 0.97
 UNNAMED = 0.7
 SUSPECTED = 0.5
-OUTGROWN = 0.3
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,11 @@ class Lesson:
 
 def lessons_of(history: History) -> tuple[Lesson, ...]:
     """Return all that is known to fail, from this run and from earlier ones, surest first."""
-    single = [lesson for a in history.failures for lesson in _taught(a, history)]
+    single = [_narrowed(lesson, history) for a in history.failures for lesson in _taught(a, history)]
     merged = _merged(single)
     shared = _shared(history, merged)
     learned = [_learned(n) for n in history.ground.world.learned]
-    tested = [_tested(lesson, history) for lesson in (*merged, *shared, *learned)]
+    tested = [*merged, *(_tested(lesson, history) for lesson in (*shared, *learned))]
     return tuple(sorted((t for t in tested if t.confidence > 0), key=lambda t: (not t.hard, -t.confidence)))
 
 
@@ -236,14 +235,25 @@ def _explained(views: list[View], lessons: list[Lesson], ground: Ground) -> bool
 
 
 def _tested(lesson: Lesson, history: History) -> Lesson:
-    """Hold a lesson against what did not fail: healthy settings refute it, settings that got further weaken it."""
-    if lesson.hard:
+    """Hold an earlier run's or a shared lesson against what did not fail: healthy settings refute it."""
+    if lesson.hard or not any(lesson.holds(history.view(a), history.ground) for a in history.healthy):
         return lesson
-    ground = history.ground
-    if any(lesson.holds(history.view(a), ground) for a in history.healthy):
-        return replace(lesson, confidence=0.0)
-    outgrown = any(lesson.holds(history.view(a), ground) for a in _beyond(lesson, history))
-    return replace(lesson, confidence=min(OUTGROWN, lesson.confidence)) if outgrown else lesson
+    return replace(lesson, confidence=0.0)
+
+
+def _narrowed(lesson: Lesson, history: History) -> Lesson:
+    """Hold what one failure teaches against settings that got further: it takes more than the lesson says.
+
+    What distinguishes the failed settings from those that got further becomes part of the condition.
+    """
+    if lesson.hard or lesson.whole:
+        return lesson
+    mine = next(history.view(a) for a in history.failures if a.n in lesson.attempts)
+    for attempt in (*history.healthy, *_beyond(lesson, history)):
+        theirs = history.view(attempt)
+        if lesson.holds(theirs, history.ground):
+            lesson = replace(lesson, core=(*lesson.core, *terms.differing(mine, theirs, history.ground.names)))
+    return lesson
 
 
 def _beyond(lesson: Lesson, history: History) -> list[Attempt]:

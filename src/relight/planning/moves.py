@@ -14,6 +14,8 @@ from relight.words.settings import FlagValue, Repair
 
 COST_OF_REMEDY = 0.5
 COST_OF_STEP = 0.1
+# A base flag that nothing blames is changed on mere suspicion: only after the levers.
+COST_OF_SUSPICION = 4.0
 
 
 def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Sequence[Term]) -> Iterable[Node]:
@@ -57,18 +59,22 @@ def at_other_positions(node: Node, lever: int, ground: Ground) -> Iterable[Node]
 
 def base_moves(term: Term, view: View, ground: Ground, *, unknown: bool = False) -> Iterable[Repair]:
     """Return changes of one flag or variable that nobody proposed: the next values known for it, or unset."""
-    found = _of_variable(term, view) if term.env else _of_flag(term.name, view, ground, unknown=unknown)
+    found = (
+        _of_variable(term, view, unknown=unknown) if term.env else _of_flag(term.name, view, ground, unknown=unknown)
+    )
     return [r for r in found if ground.guard.refusal(r) == ""]
 
 
-def _of_variable(term: Term, view: View) -> list[Repair]:
-    why = f"{term.name} is blamed"
-    return [Repair(unset_env=(term.name,), why=why, origin="isolation")] if term.name in view.env else []
+def _of_variable(term: Term, view: View, *, unknown: bool) -> list[Repair]:
+    why = f"{term.name} is {'one of the suspects' if unknown else 'blamed'}"
+    cost = 1.0 + (COST_OF_SUSPICION if unknown else 0.0)
+    return [Repair(unset_env=(term.name,), why=why, origin="isolation", cost=cost)] if term.name in view.env else []
 
 
 def _of_flag(first: str, view: View, ground: Ground, *, unknown: bool) -> list[Repair]:
     fact, spelled = ground.guard.fact(first), ground.names.spell(first)
     cost, alters = (fact.cost, fact.alters_answers) if fact else (1.0, False)
+    cost += COST_OF_SUSPICION if unknown else 0.0
     gives_up = fact.gives_up if fact else ""
     why = f"--{spelled} is {'one of the suspects' if unknown else 'blamed'}"
     found = [

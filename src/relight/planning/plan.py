@@ -38,7 +38,7 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
 
 
 def next_win(record: Record, playbook: Playbook, world: World) -> Launch | None:
-    """Return the launch that tries to win a dropped lever back after a healthy attempt, None if there is none to try."""
+    """Return the launch that tries to win a dropped lever back after a healthy attempt, None if none is left."""
     history = History(record, ground_of(playbook, world))
     return win_back.win(history, lessons_of(history)) if history.healthy else None
 

@@ -45,6 +45,13 @@ def same(name: str, view: View, names: Names, *, env: bool = False, resolved: An
     return Term(name, "=", values, env)
 
 
+def differing(view: View, other: View, names: Names) -> tuple[Term, ...]:
+    """Return the terms true of `view` and not of `other`, one for each flag and variable that differs."""
+    flags = [n for n in sorted({*view.flags, *other.flags}) if view.flags.get(n) != other.flags.get(n)]
+    env = [n for n in sorted({*view.env, *other.env}) if view.env.get(n) != other.env.get(n)]
+    return (*(same(n, view, names) for n in flags), *(same(n, view, names, env=True) for n in env))
+
+
 def not_done(change: Change, view: View, names: Names) -> Term | None:
     """Return a term that says `change` was not made, true of `view`; None if all of it was made there."""
     wanted = [
