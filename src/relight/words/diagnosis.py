@@ -34,7 +34,8 @@ class Constraint:
     """The condition that failed, read from the engine's source.
 
     `condition` and `guards` are plain words; `flags` and `env` are what they read; `values` what those held;
-    `operand` the part that was false; `opaque` the parts that could not be read.
+    `operand` the part that was false; `opaque` the parts that could not be read; `origins` where each of the values
+    comes from ("command line", "default", "environment", ...).
     """
 
     file: str
@@ -47,6 +48,7 @@ class Constraint:
     operand: str = ""
     opaque: tuple[str, ...] = ()
     excerpt: tuple[tuple[int, str], ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Evaluation:
 
     def __init__(
         self,
-        lookup: Callable[[Field | Env], Any],
+        lookup: Callable[[Field | Env | Opaque], Any],
         held: Mapping[int, bool] | None = None,
         changed: frozenset[str] = frozenset(),
         reads: dict[int, frozenset[str]] | None = None,
@@ -89,25 +89,28 @@ class Evaluation:
         self._reads = reads if reads is not None else {}
         self._memo: dict[int, Any] = {}
 
+    def truth(self, term: Term) -> Any:
+        """Return whether `term` holds: True, False, UNKNOWN or FAULT; what the failure proves of it counts."""
+        key = id(term)
+        if key in self._held and self._untouched(term):
+            return self._held[key]
+        return truth(self.value(term))
+
     def value(self, term: Term) -> Any:
         """Return the value of `term`, UNKNOWN or FAULT."""
         if isinstance(term, Const):
             return term.value
-        key = id(term)
-        if key not in self._memo:
-            self._memo[key] = self._held_value(term) if key in self._held else self._compute(term)
-        return self._memo[key]
+        if id(term) not in self._memo:
+            self._memo[id(term)] = self._compute(term)
+        return self._memo[id(term)]
 
-    def _held_value(self, term: Term) -> Any:
+    def _untouched(self, term: Term) -> bool:
         if id(term) not in self._reads:
             self._reads[id(term)] = names(term)
-        untouched = not self._reads[id(term)] & self._changed
-        return self._held[id(term)] if untouched else self._compute(term)
+        return not self._reads[id(term)] & self._changed
 
     def _compute(self, term: Term) -> Any:
-        if isinstance(term, Opaque):
-            return UNKNOWN
-        if isinstance(term, Env):
+        if isinstance(term, Opaque | Env):
             return self._lookup(term)
         if isinstance(term, Field):
             return self._field(term)
@@ -123,7 +126,7 @@ class Evaluation:
     def _and(self, term: Op) -> Any:
         seen: Any = True
         for arg in term.args:
-            now = truth(self.value(arg))
+            now = self.truth(arg)
             if now is False or now is FAULT:
                 # Behind an operand that is not known, a fault may never be reached.
                 return now if now is False or seen is True else UNKNOWN
@@ -133,19 +136,19 @@ class Evaluation:
     def _or(self, term: Op) -> Any:
         seen: Any = False
         for arg in term.args:
-            now = truth(self.value(arg))
+            now = self.truth(arg)
             if now is True or now is FAULT:
                 return now if now is True or seen is False else UNKNOWN
             seen = seen if now is False else UNKNOWN
         return seen
 
     def _not(self, term: Op) -> Any:
-        now = truth(self.value(term.args[0]))
+        now = self.truth(term.args[0])
         return now if now is UNKNOWN or now is FAULT else not now
 
     def _if(self, term: Op) -> Any:
         test, then, other = term.args
-        now = truth(self.value(test))
+        now = self.truth(test)
         if now is FAULT:
             return FAULT
         if now is not UNKNOWN:

@@ -103,8 +103,10 @@ def _inferred(target: Frame, module: Module) -> Iterator[Frame]:
     """Yield the only caller in the same file of a function that is given more than the settings, and its caller."""
     inner = target
     for _ in range(INFERRED_CALLERS):
-        calls = module.calls.get(inner.function.name, []) if inner.function else []
-        if len(calls) != 1 or inner.takes_only_settings():
+        if inner.function is None or inner.takes_only_settings():
+            return
+        calls = module.calls.get(inner.function.name, [])
+        if len(calls) != 1:
             return
         inner = _frame(module, calls[0].lineno)
         yield inner

@@ -1,32 +1,273 @@
 """Find the smallest edits of the settings under which the condition holds or is not asked."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from relight.diagnosis.source.read import Reading
+from relight.diagnosis.source.domain import Value, env_values, values_for
+from relight.diagnosis.source.evaluate import FAULT, UNKNOWN, Evaluation
+from relight.diagnosis.source.explain import failure, said
+from relight.diagnosis.source.known import Known
+from relight.diagnosis.source.reading import Reading
+from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, names, walk
 from relight.diagnosis.source.values import Values
+from relight.diagnosis.source.wishes import Wishes
 from relight.words.parser import HostParser
-from relight.words.settings import Repair
+from relight.words.settings import FlagValue, Repair
 
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the operator wants kept. Names carry no dashes and are the parser's or the playbook's own.
-
-    `keep` maps the flags (and variables) of levers to what they are worth; `firsts` are those whose change loses the
-    lever; protected names are never touched; `others` forbids names nobody gave; `alters` change answers.
-    """
-
-    keep: Mapping[str, float] = field(default_factory=dict)
-    firsts: frozenset[str] = frozenset()
-    protected: frozenset[str] = frozenset()
-    protected_env: frozenset[str] = frozenset()
-    others: bool = False
-    alters: frozenset[str] = frozenset()
+__all__ = ["Wishes", "repairs"]
+TRIES, PAIRED, TRIPLED = 2500, 8, 4
+PER_NAMES = 2
 
 
 def repairs(
     reading: Reading, values: Values, parser: HostParser | None, wishes: Wishes | None = None, *, limit: int = 12
 ) -> tuple[Repair, ...]:
-    """Return every minimal repair, best first, at most `limit`. None of them is confirmed."""
-    return ()
+    """Return every minimal repair, best first, at most `limit`. None of them is confirmed.
+
+    A repair is minimal if no part of it alone is one. Fewest edits come first, then what the operator loses least by,
+    then the value nearest to what was asked.
+    """
+    if not reading.readable:
+        return ()
+    problem = Problem(reading, Known(reading, values, parser), wishes or Wishes())
+    return tuple(problem.repair(edits) for edits in _varied(problem.solutions(), limit))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit: a field's flag or a variable gets a value or is left out."""
+
+    name: str
+    value: Value
+    env: Env | None
+    cost: float
+    soft: bool = False
+
+
+def _varied(found: list[tuple[Edit, ...]], limit: int) -> Iterator[tuple[Edit, ...]]:
+    """Yield the best solutions, of those that edit the same names only the nearest few."""
+    count: dict[frozenset[tuple[str, bool]], int] = {}
+    kept = 0
+    for edits in found:
+        key = frozenset((e.name, e.value.unset) for e in edits)
+        count[key] = count.get(key, 0) + 1
+        if count[key] <= PER_NAMES and kept < limit:
+            kept += 1
+            yield edits
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A failure to be solved: what is known of it and what may be edited."""
+
+    reading: Reading
+    known: Known
+    wishes: Wishes
+    _reads: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def failure(self) -> Term:
+        """What was true when the engine failed."""
+        return failure(self.reading)
+
+    @cached_property
+    def held(self) -> dict[int, bool]:
+        """The truth of each part of the failure, as far as the failure itself proves it."""
+        found: dict[int, bool] = {}
+        _assume(self.failure, True, Evaluation(self.known.lookup), found)
+        return found
+
+    # --- what may be edited
+
+    @cached_property
+    def edits(self) -> list[Edit]:
+        """Every single edit worth trying, best first."""
+        seen: dict[str, Field | Env] = {}
+        for term in walk(self.failure):
+            if isinstance(term, Field | Env):
+                seen.setdefault(term.name, term)
+        found = [e for t in seen.values() for e in (self._of_env(t) if isinstance(t, Env) else self._of_field(t))]
+        return sorted(found, key=lambda e: (e.cost, e.value.far))
+
+    def _of_field(self, term: Field) -> Iterator[Edit]:
+        spelled = self.known.spelling(term.name)
+        if spelled is None:
+            return
+        flag = self.known.flag(term.name)
+        every = (spelled, term.name, *(flag.names if flag else ()))
+        given = self.known.given(term.name) is not None
+        if self.wishes.protected & set(every) or (self.wishes.others and not given):
+            return
+        cost = self.wishes.cost(every, given=given)
+        for value in values_for(term.name, self.failure, self.reading.related, self.known):
+            # Given in place of the engine's own choice, or the other way round: it may choose what was refused.
+            soft = value.unset and value.value is None
+            bonus = self._bonus(spelled, value)
+            yield Edit(term.name, value, None, cost + self._kind_cost(term.name, value, given) + bonus, soft)
+
+    def _kind_cost(self, name: str, value: Value, given: bool) -> float:
+        """Return what an edit costs beyond touching the flag: another mode than asked for, a feature nobody wanted."""
+        flag = self.known.flag(name)
+        if value.unset or flag is None:
+            return 0.0
+        if not flag.takes_value:
+            return 0.25
+        return 0.5 if given and flag.type not in {"int", "float"} else 0.0
+
+    def _of_env(self, env: Env) -> Iterator[Edit]:
+        given = env.name in self.known.values.env
+        if env.name in self.wishes.protected_env or (self.wishes.others and not given):
+            return
+        cost = self.wishes.cost((env.name,), given=given)
+        for value in env_values(env, self.failure, self.known):
+            yield Edit(env.name, value, env, cost + self._bonus(env.name, value))
+
+    def _bonus(self, spelled: str, value: Value) -> float:
+        """Return less than nothing for what the message itself names."""
+        message = self.reading.message
+        named = spelled in message or spelled.replace("-", "_") in message
+        valued = named and not value.unset and not isinstance(value.value, bool) and str(value.value) in message
+        return -0.25 * named - 0.25 * valued
+
+    # --- search
+
+    def solutions(self) -> list[tuple[Edit, ...]]:
+        """Return the minimal sets of edits that solve the failure, best first."""
+        found: list[tuple[Edit, ...]] = [(e,) for e in self.edits if self._solves((e,))]
+        solved = {id(e) for (e,) in found}
+        left = [e for e in self.edits if id(e) not in solved]
+        found += self._joint(left, 2, PAIRED)
+        if not found:
+            found += self._joint(left, 3, TRIPLED)
+        return sorted(
+            found, key=lambda edits: (len(edits), round(self._cost(edits), 3), sum(e.value.far for e in edits))
+        )
+
+    def _joint(self, edits: list[Edit], size: int, each: int) -> list[tuple[Edit, ...]]:
+        """Return solutions of `size` edits, none of which solves it alone; each name brings its nearest values."""
+        by_name: dict[str, list[Edit]] = {}
+        for edit in edits:
+            by_name.setdefault(edit.name, []).append(edit)
+        nearest = [sorted(es, key=lambda e: e.value.far)[:each] for es in by_name.values()]
+        tried = (chosen for group in itertools.combinations(nearest, size) for chosen in itertools.product(*group))
+        return [chosen for chosen in itertools.islice(tried, TRIES) if self._solves(chosen)]
+
+    def _solves(self, edits: tuple[Edit, ...]) -> bool:
+        """Say whether the failure is surely gone, and no other check that the function makes is surely broken."""
+        evaluation = self._with(edits)
+        now = evaluation.truth(self.failure)
+        if now is FAULT or now is UNKNOWN:
+            # Left to the engine's own choice: it may well choose what works. Kept, and tried last.
+            return len(edits) == 1 and edits[0].soft and now is FAULT
+        return now is False and not any(self._breaks(check, evaluation) for check in self.reading.checks)
+
+    def _breaks(self, check: Term, evaluation: Evaluation) -> bool:
+        before = Evaluation(self.known.lookup).truth(check)
+        return before is not False and evaluation.truth(check) is False
+
+    def _with(self, edits: tuple[Edit, ...]) -> Evaluation:
+        new = {e.name: e.value.value for e in edits}
+
+        def lookup(term: Field | Env | Opaque) -> Any:
+            if isinstance(term, Opaque):
+                return UNKNOWN if names(term) & set(new) else self.known.lookup(term)
+            return new[term.name] if term.name in new else self.known.lookup(term)
+
+        return Evaluation(lookup, self.held, frozenset(new), self._reads)
+
+    def _cost(self, edits: tuple[Edit, ...]) -> float:
+        """Return what edits cost; to meet the condition is better than to avoid the question."""
+        asked = names(self.reading.condition or Const(True))
+        aside = 0.25 * all(e.name not in asked for e in edits)
+        hoped = self._with(edits).truth(self.failure) is not False
+        return sum(e.cost for e in edits) + aside + hoped
+
+    # --- a solution as a repair
+
+    def repair(self, edits: tuple[Edit, ...]) -> Repair:
+        """Return edits as a proposed change of the settings."""
+        sets: dict[str, FlagValue] = {}
+        unset: list[str] = []
+        set_env: dict[str, str] = {}
+        unset_env: list[str] = []
+        for edit in edits:
+            if edit.env is not None:
+                self._variable(edit, set_env, unset_env)
+            else:
+                self._flag(edit, sets, unset)
+        return Repair(
+            sets,
+            tuple(unset),
+            set_env,
+            tuple(unset_env),
+            why=self._why(edits),
+            origin="source",
+            cost=max(0.0, round(self._cost(edits), 3)),
+            gives_up=self._gives_up(edits),
+            alters_answers=any(self._spellings(e) & self.wishes.alters for e in edits),
+        )
+
+    def _spellings(self, edit: Edit) -> set[str]:
+        flag = self.known.flag(edit.name)
+        return {edit.name, self.known.spelling(edit.name) or edit.name, *(flag.names if flag else ())}
+
+    def _flag(self, edit: Edit, sets: dict[str, FlagValue], unset: list[str]) -> None:
+        spelled = self.known.spelling(edit.name) or edit.name
+        flag = self.known.flag(edit.name)
+        if edit.value.unset:
+            unset.append(spelled)
+        elif flag is not None and not flag.takes_value:
+            present = edit.value.value is not (flag.action == "store_false")
+            negatable = flag.action == "boolean_optional"
+            if present or negatable:
+                sets[spelled] = present
+            else:
+                unset.append(spelled)
+        else:
+            sets[spelled] = edit.value.value
+
+    @staticmethod
+    def _variable(edit: Edit, set_env: dict[str, str], unset_env: list[str]) -> None:
+        value = edit.value.value
+        if edit.value.unset:
+            unset_env.append(edit.name)
+        else:
+            set_env[edit.name] = str(int(value)) if isinstance(value, bool) else str(value)
+
+    def _why(self, edits: tuple[Edit, ...]) -> str:
+        place = f"{self.reading.file.rpartition('/')[2]}:{self.reading.line}"
+        condition = self.reading.condition or Const(True)
+        met = self._with(edits).truth(condition) is True
+        if met:
+            return f"{place} needs: {said(condition, self.known)}"
+        gone = next((g for g in self.reading.guards if self._with(edits).truth(g.term) is False), None)
+        if gone is None:
+            return f"{place} needs: {said(condition, self.known)}; the engine then chooses the value itself"
+        return f"{place} asks only where {said(gone.term, self.known)}"
+
+    def _gives_up(self, edits: tuple[Edit, ...]) -> str:
+        lost = [self.known.spelling(e.name) or e.name for e in edits if self._spellings(e) & set(self.wishes.keep)]
+        return f"what was asked with {', '.join(lost)}" if lost else ""
+
+
+def _assume(term: Term, wanted: bool, evaluation: Evaluation, found: dict[int, bool]) -> None:
+    """Note in `found` what must be true of the parts of `term`, given that it is `wanted`."""
+    if id(term) in found or isinstance(term, Const):
+        return
+    found[id(term)] = wanted
+    if not isinstance(term, Op):
+        return
+    if term.name == "not":
+        _assume(term.args[0], not wanted, evaluation, found)
+    elif term.name in {"and", "or"}:
+        decided = (term.name == "and") is wanted
+        # An `and` that is false has a false part: if all but one are known to be true, it is that one.
+        other = [a for a in term.args if evaluation.truth(a) is not (not wanted)]
+        open_ = term.args if decided else other if len(other) == 1 else ()
+        for arg in open_:
+            _assume(arg, wanted, evaluation, found)
+    elif term.name == "bool":
+        _assume(term.args[0], wanted, evaluation, found)
