@@ -7,6 +7,8 @@ import click
 
 from relight.cli import logging
 from relight.cli.output import document, error_document
+from relight.journal.files import write_whole
+from relight.journal.redact import redact_text
 
 STATUS = 70
 
@@ -32,7 +34,7 @@ def _keep(error: BaseException, folder: Path | None) -> Path | None:
         return None
     path = folder / "bug.txt"
     try:
-        path.write_text("".join(traceback.format_exception(error)))
+        write_whole(path, redact_text("".join(traceback.format_exception(error))))
     except OSError:
         return None
     return path

@@ -13,6 +13,7 @@ from rich.console import Console
 from relight.attempts.order import RunOrder
 from relight.cli.options import Common
 from relight.cli.screen import Screen
+from relight.cli.screen_state import View
 from relight.journal.fold import public
 from relight.journal.journal import Journal
 from relight.journal.redact import redact_json
@@ -46,16 +47,15 @@ class Listeners:
         order, record = self._order, self._journal.record
         budget = order.playbook.budget
         others = runs(self._journal.folder.parent.parent)
-        return Screen(
-            Console(stderr=self._shared.json or self._events == "-"),
+        view = View(
             host=record.host,
             playbook=record.playbook,
             launches=order.max_attempts or budget.attempts,
             launched=sum(a.launched for a in record.attempts),
             deadline=order.deadline or budget.deadline,
-            expected=expected(record, others),
-            quiet=self._shared.quiet,
+            expected=tuple(expected(record, others).items()),
         )
+        return Screen(Console(stderr=self._shared.json or self._events == "-"), view, quiet=self._shared.quiet)
 
     def _opened(self) -> IO[str]:
         if self._events == "-":

@@ -5,6 +5,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import IO, Any
 
+from relight.journal.files import open_append
 from relight.words.text import shown
 
 _open: dict[str, Any] = {"folder": None, "file": None}
@@ -23,7 +24,7 @@ def start(folder: Path | None, *, verbose: int = 0) -> None:
     _open["folder"] = folder
     streams: list[IO[str]] = [sys.stderr] if verbose else []
     if folder:
-        _open["file"] = (folder / "relight.log").open("a", encoding="utf-8")
+        _open["file"] = open_append(folder / "relight.log")
         streams.append(_open["file"])
     structlog.configure(
         processors=[

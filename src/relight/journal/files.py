@@ -51,6 +51,18 @@ def open_append(path: Path) -> IO[str]:
     return _private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
+def is_held(path: Path) -> bool:
+    """Say whether a process holds the lock file `path`."""
+    try:
+        with path.open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
+
+
 def _private(path: Path, flags: int) -> IO[str]:
     return os.fdopen(os.open(path, flags, FILE_MODE), "w", encoding="utf-8")
 

@@ -3,10 +3,11 @@
 import re
 import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from relight.journal.codec import from_json
-from relight.journal.files import make_folder, read_json
+from relight.journal.files import is_held, make_folder, read_json
 from relight.words.attempt import Record
 from relight.words.errors import RelightError, UsageError
 from relight.words.near import meant
@@ -67,9 +68,12 @@ def read_record(folder: Path) -> Record | None:
     if not isinstance(data, dict):
         return None
     try:
-        return from_json(Record, {**data, "folder": str(folder)})
+        record = from_json(Record, {**data, "folder": str(folder)})
     except RelightError:
         return None
+    if record.state == "running" and not is_held(folder / ".lock"):
+        return replace(record, state="interrupted", reason="relight ended without saying so; the run can be resumed")
+    return record
 
 
 def is_over(record: Record) -> bool:
