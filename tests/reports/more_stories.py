@@ -22,7 +22,7 @@ from tests.reports.stories import (
 from relight.words.argv import to_argv
 from relight.words.attempt import Exit, Final, LeverState, Nogood, Option, Phase, Record
 from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
-from relight.words.settings import Repair, Settings
+from relight.words.settings import Change, Repair, Settings
 
 NO_KERNEL = failed(
     "kernel.no_image",
@@ -180,7 +180,7 @@ def sick() -> Record:
         gives_up="the weights' own precision",
         alters_answers=True,
     )
-    after = ASKED.changed(plain)
+    after = ASKED.changed(plain).changed(Change(unset=tuple(n for n in ASKED.flags if n.startswith("speculative"))))
     attempts = (
         launch(
             1,

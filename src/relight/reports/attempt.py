@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relight.reports.blocks import Block, Bullets, Choice, Choices, Edits, Pairs, Para, Prose, Section, Sums, Tone
 from relight.reports.edits import brief, edits_of
-from relight.reports.excerpts import evidence, other_values, source
+from relight.reports.excerpts import evidence, innermost, other_values, source
 from relight.reports.now import launch_command
 from relight.reports.prose import (
     count,
@@ -125,7 +125,7 @@ def _cause(diagnosis: Diagnosis, cause: Cause) -> Prose:
 def _note(diagnosis: Diagnosis) -> str:
     lines = len(diagnosis.cascade)
     mark = "the best evidence" if diagnosis.cause and diagnosis.cause.kind == "unknown" else "the cause"
-    return f"{mark}; {count(lines, 'later line is', 'later lines are')} only its consequence" if lines else mark
+    return f"{mark}; {count(lines, 'other line is', 'other lines are')} only its consequence" if lines else mark
 
 
 def _frame(diagnosis: Diagnosis) -> list[Block]:
@@ -152,7 +152,7 @@ def _source(read: Constraint) -> list[Block]:
 
 
 def _guards(read: Constraint) -> Prose:
-    return prose(" because " + listed([f"`{guard}`" for guard in read.guards])) if read.guards else ()
+    return prose(" because " + listed([f"`{guard}`" for guard in innermost(read.guards)])) if read.guards else ()
 
 
 def _judged(attempt: Attempt) -> list[Block]:

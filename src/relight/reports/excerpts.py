@@ -9,6 +9,7 @@ from relight.reports.prose import path, value
 from relight.words.diagnosis import Constraint, Diagnosis, LogLine
 
 _AROUND = 12
+_GUARDS = 3
 
 
 def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str = "") -> Excerpt | None:
@@ -108,6 +109,13 @@ def other_values(constraint: Constraint) -> dict[str, Any]:
     """Return the values that the marked operand does not mention."""
     told = _named(constraint.operand, constraint.values)
     return {name: v for name, v in constraint.values.items() if name not in told}
+
+
+def innermost(guards: Sequence[str]) -> tuple[str, ...]:
+    """Return the guards next to a condition, outermost first; how many more there are stands before them."""
+    more = len(guards) - _GUARDS
+    first = (f"{more} conditions further out hold",) if more > 1 else tuple(guards[:1]) if more == 1 else ()
+    return (*first, *guards[-_GUARDS:])
 
 
 def field(name: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relight.reports.blocks import Edit, Excerpt
 from relight.reports.edits import brief, edits_of
-from relight.reports.excerpts import evidence, other_values, source
+from relight.reports.excerpts import evidence, innermost, other_values, source
 from relight.reports.prose import count, origin, path, phase, sure, value
 from relight.reports.textblocks import excerpt, wrap
 from relight.words.argv import from_argv
@@ -73,7 +73,7 @@ def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
     notes = [", ".join([*where, f"confidence {sure(cause.confidence)}"])]
     if diagnosis.cascade:
         first = diagnosis.cascade[0]
-        many = count(len(diagnosis.cascade), "line after it is", "lines after it are")
+        many = count(len(diagnosis.cascade), "other line is", "other lines are")
         notes.append(f"{many} a consequence, not the cause (first: {diagnosis.log}:{first.line})")
     return [*notes, *_frame(diagnosis), *diagnosis.memory]
 
@@ -91,7 +91,7 @@ def _source_notes(diagnosis: Diagnosis) -> list[str]:
     if read is None:
         return []
     notes = [f"the source wants: {read.condition}"] if read.condition else []
-    notes += [f"it is reached because: {guard}" for guard in read.guards]
+    notes += [f"it is reached because: {guard}" for guard in innermost(read.guards)]
     left = other_values(read)
     notes += ["besides: " + ", ".join(f"{name} is {value(held)}" for name, held in left.items())] if left else []
     return notes + [f"could not be read from the source: {part}" for part in read.opaque]

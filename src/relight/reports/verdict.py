@@ -65,6 +65,12 @@ def _healthy(record: Record) -> str:
 
 
 def _levers_in_words(levers: tuple[LeverState, ...]) -> str:
+    idle = [lever.name for lever in levers if lever.kept is not None and lever.in_effect is False]
+    said = f"; {listed(idle)} {'is' if len(idle) == 1 else 'are'} asked for and not in effect" if idle else ""
+    return f"{_kept_in_words(levers)}{said}"
+
+
+def _kept_in_words(levers: tuple[LeverState, ...]) -> str:
     lost = [lever.name for lever in levers if lever.requested is not None and lever.kept is None]
     wanted = sum(lever.requested is not None for lever in levers)
     if not wanted:
