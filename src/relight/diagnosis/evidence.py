@@ -13,7 +13,7 @@ from relight.logs.records import Record, record
 from relight.words.knowledge import PhasePattern
 
 _USAGE = re.compile(r"^usage: ")
-_USAGE_END = re.compile(r"^\S.*: error: |^error: |^Traceback ")
+_USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguous option|^Traceback ")
 
 
 @dataclass
@@ -62,5 +62,6 @@ def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
         reader.feed(rec)
         if rec.number not in reader.taken:
             evidence.progress.read(rec)
+    reader.close()
     evidence.chains, evidence.taken = reader.chains, reader.taken | _usage_lines(found)
     return evidence

@@ -22,6 +22,8 @@ _NAMED = re.compile(
     r"|Invalid|Aborted|Refused|DoesNotExist|Expired))(?:: ?(?P<message>.*))?$"
 )
 _ANY = re.compile(r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$")
+_REPR = re.compile(r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<q>['\"])(?P<message>.*?)(?:(?P=q),?\)?)?\s*$")
+_RAISING = re.compile(r"^(?:assert\b|raise (?P<type>\w+)\b)")
 _BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)$")
 LONGEST_MESSAGE = 60
 """Lines of one exception's message that are kept."""
@@ -69,6 +71,7 @@ class _Open:
     frames: list[Frame] = field(default_factory=list)
     link: Link = ""
     source_due: bool = False
+    source: Record | None = None
     rank: str | None = None
     prefix: str = ""
 
@@ -136,6 +139,7 @@ class Reader:
         source_due, top.source_due = top.source_due, False
         if source_due and (_indent(bare) > top.indent or not found):
             self._note_source(top, bare)
+            top.source = rec
             return bool(bare.strip())
         if found and _indent(bare) <= top.indent:
             self._close(rec, found)
@@ -156,6 +160,16 @@ class Reader:
         else:
             self.chains.append([block])
         self._last, self._message_open = block, True
+
+    def close(self) -> None:
+        """End the log: a traceback cut before its exception counts where its last line asserts or raises."""
+        for top in self._stack:
+            raising = _RAISING.match(top.frames[-1].text) if top.frames else None
+            if raising and top.source is not None:
+                kind = raising["type"] or "AssertionError"
+                block = Block(top.start, top.source, kind, top.frames[-1].text, tuple(top.frames), rank=top.rank)
+                self.chains.append([block])
+        self._stack.clear()
 
     def _outside(self, rec: Record, body: str) -> None:
         found = _exception(_BORDER.sub("", body) if body.lstrip()[:1] == "|" else body.strip(), strict=True)
@@ -179,6 +193,9 @@ def _exception(text: str, *, strict: bool) -> tuple[str, str] | None:
     if strict and text[:1].isspace():
         return None
     bare = text.strip()
+    quoted = _REPR.match(bare)
+    if quoted and strict:
+        return quoted["type"], quoted["message"]
     match = _NAMED.match(bare) or (None if strict else _ANY.match(bare))
     if match is None or (strict and match["message"] is None and not _BARE.match(bare)):
         return None
