@@ -97,19 +97,13 @@ def marked(procs: dict[int, Proc]) -> dict[int, str]:
     return found
 
 
-def supervisors(site: Site) -> set[int]:
-    """Return the pids of all recorded supervisors."""
-    states = (read_json(os.path.join(attempts_folder(site), a, "state.json")) for a in attempt_ids(site))
-    return {s["supervisor"][0] for s in states if s}
-
-
 def tree_of(site: Site, attempt: str, procs: dict[int, Proc] | None = None) -> list[Proc]:
-    """Return the live processes of an attempt without its supervisor."""
+    """Return the processes of an attempt without its supervisor."""
     procs = all_processes() if procs is None else procs
     state = read_json(os.path.join(attempt_folder(site, attempt), "state.json")) or {}
     supervisor = (state.get("supervisor") or [None])[0]
-    mine = [pid for pid, owner in ours(site, procs).items() if owner == attempt]
-    return [procs[pid] for pid in mine if pid != supervisor]
+    mine = {pid for pid, owner in marked(procs).items() if owner == attempt} | set(witnessed(site, attempt, procs))
+    return [procs[pid] for pid in sorted(mine) if pid != supervisor]
 
 
 def describe(proc: Proc, attempt: str | None) -> dict[str, Any]:
@@ -134,34 +128,43 @@ def ask_processes(site: Site) -> list[dict[str, Any]]:
 
 def ask_status(site: Site, attempt: str) -> dict[str, Any]:
     """Answer what became of one attempt."""
-    return status_of(site, attempt, all_processes())
+    return statuses(site, [attempt])[0]
 
 
 def ask_attempts(site: Site) -> list[dict[str, Any]]:
     """Answer what became of every attempt."""
+    return [status for status in statuses(site, attempt_ids(site)) if status["state"] != "none"]
+
+
+def statuses(site: Site, attempts: list[str]) -> list[dict[str, Any]]:
+    """Return attempts as the answer shows them. Records are read before processes: what is over is then gone."""
+    found = [recorded(site, attempt) for attempt in attempts]
     procs = all_processes()
-    return [status_of(site, attempt, procs) for attempt in attempt_ids(site)]
+    mine = ours(site, procs)
+    for status in found:
+        supervisor = status.pop("supervisor")
+        tree = [procs[pid] for pid, owner in mine.items() if owner == status["attempt_id"] and pid != supervisor]
+        status["tree"] = [describe(p, status["attempt_id"]) for p in tree]
+    return found
 
 
-def status_of(site: Site, attempt: str, procs: dict[int, Proc]) -> dict[str, Any]:
-    """Return an attempt as the answer shows it."""
+def recorded(site: Site, attempt: str) -> dict[str, Any]:
+    """Return what the files of an attempt say."""
     folder = attempt_folder(site, attempt)
     order = read_json(os.path.join(folder, "order.json")) or {}
     state = read_json(os.path.join(folder, "state.json")) or {}
-    exit_record = read_json(os.path.join(folder, "exit.json"))
-    tree = tree_of(site, attempt, procs) if state else []
     answer = {
         "attempt_id": attempt,
+        "supervisor": (state.get("supervisor") or [None])[0],
         "pid": (state.get("server") or [None])[0],
         "started": state.get("started"),
         "boot_id": state.get("boot", ""),
-        "tree": [describe(p, attempt) for p in tree],
         "log": os.path.join(folder, "server.log") if state else "",
         "log_size": log_size(folder),
         "stopped": os.path.exists(os.path.join(folder, "stopped")),
     }
     answer.update({k: order.get(k) for k in ("run", "port", "gpus", "title") if k in order})
-    answer.update(stage_of(folder, state, exit_record))
+    answer.update(stage_of(folder, state, read_json(os.path.join(folder, "exit.json"))))
     return answer
 
 

@@ -54,8 +54,13 @@ def plain_name(name: str) -> str:
 
 def make_private(path: str) -> str:
     """Make a folder that only its owner may enter, parents included."""
+    parent = os.path.dirname(path)
+    if parent and not os.path.isdir(parent):
+        make_private(parent)
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
     except OSError as error:
         hint = "set workdir to a place that can be written"
         raise Refused(f"cannot make the folder {path}: {error.strerror}; {hint}") from error

@@ -31,6 +31,7 @@ BOOT = (
 
 def ask_launch(site: Site, attempt: str, order: dict[str, Any]) -> dict[str, Any]:
     """Start a server unless this attempt was started before; answer where it runs."""
+    launch_python(site)  # refused before anything is written
     folder = make_private(attempt_folder(site, attempt))
     with flocked(os.path.join(folder, "launch.lock")):
         again = read_json(os.path.join(folder, "state.json")) is not None

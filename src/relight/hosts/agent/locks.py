@@ -7,9 +7,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from relight.hosts.agent.attempts import attempt_ids, status_of
+from relight.hosts.agent.attempts import ask_attempts
 from relight.hosts.agent.folders import Site, boot_id, flocked, make_private, read_json, write_json
-from relight.hosts.agent.processes import all_processes
 
 STALE = 120.0
 
@@ -65,6 +64,4 @@ def is_fresh(lock: dict[str, Any]) -> bool:
 
 def running_runs(site: Site) -> set[str]:
     """Return the runs that have an attempt alive."""
-    procs = all_processes()
-    states = [status_of(site, attempt, procs) for attempt in attempt_ids(site)]
-    return {s.get("run", "") for s in states if s["state"] in {"starting", "running"} or s["tree"]}
+    return {s.get("run", "") for s in ask_attempts(site) if s["state"] in {"starting", "running"} or s["tree"]}

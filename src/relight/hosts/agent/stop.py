@@ -20,7 +20,7 @@ def ask_stop(site: Site, attempt: str, patience: float) -> dict[str, Any]:
     """End an attempt, answer what would not die."""
     folder = attempt_folder(site, attempt)
     began = time.monotonic()
-    if os.path.isdir(folder):
+    if living(site, attempt):
         write_private(os.path.join(folder, "stopped"), b"")
     ask_to_end(site, attempt, folder, patience)
     killed = kill_tree(site, attempt)
