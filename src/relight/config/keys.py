@@ -1,5 +1,6 @@
 """What a file may hold: closed tables of keys that check a document and describe it as JSON Schema."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -91,11 +92,14 @@ def _converted(document: Document, key: Key, value: Any, at: KeyPath) -> Any:
 
 
 def _seen(value: Any) -> str:
-    names = {bool: "a boolean", int: "an integer", str: "a text", list: "a list", dict: "a table"}
+    """Name what stands there: numbers by their value; of a text only that it is one, for it may be a secret."""
+    if isinstance(value, bool | int | float) or (isinstance(value, list) and all(_is(v, int) for v in value)):
+        return json.dumps(value)
+    names = {str: "a text", list: "a list", dict: "a table"}
     for kind, name in names.items():
         if isinstance(value, kind):
             return name
-    return "a float" if isinstance(value, float) else "a date or time"
+    return "a date or time"
 
 
 def _table(document: Document, key: Key, value: Any, at: KeyPath) -> dict[str, Any]:

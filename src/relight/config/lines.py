@@ -75,7 +75,8 @@ class _Walk:
             self._skip("]")
             self.counts[path] = self.counts.get(path, -1) + 1
             path = (*path, self.counts[path])
-        self.lines.setdefault(path, line)
+        for end in range(1, len(path) + 1):
+            self.lines.setdefault(path[:end], line)
         return path
 
     def _resolved(self, key: KeyPath) -> KeyPath:
