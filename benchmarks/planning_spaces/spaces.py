@@ -1,7 +1,7 @@
 """Generated spaces: levers, base flags, and faults of the kinds that engines have."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -66,6 +66,23 @@ def generate(seed: int, *, faults: int | None = None, dummy: bool = False, attem
     )  # fmt: skip
     made = [maker(f"f{i}", levers, random) for i, maker in enumerate(kinds)]
     return Space(book, _parser(levers), _knowledge(), tuple(made), seed)
+
+
+def hopeless(seed: int) -> Space:
+    """Return a space in which nothing can work: a fault of what is protected, or one for every variant of a lever."""
+    space, random = generate(seed, attempts=100000), Random(seed + 7)
+    if random.random() < 0.5:
+        wall = Fault("wall", "kernel.no_image", 1, lambda f: f.get("ranks") == 8, ("ranks",))
+        return replace(space, faults=(*space.faults, wall))
+    first, *others = space.playbook.levers
+    stuck = replace(first, variants=tuple(v for v in first.variants if not v.off))
+    walls = [_blocked(f"wall{i}", stuck.name, f"v{i}") for i in range(len(stuck.variants))]
+    book = replace(space.playbook, levers=(stuck, *others))
+    return replace(space, playbook=book, faults=(*space.faults, *walls))
+
+
+def _blocked(name: str, flag: str, value: str) -> Fault:
+    return Fault(name, "kernel.unsupported_arch", 3, lambda f: f.get(flag) == value, (flag,))
 
 
 def _lever(index: int, random: Random) -> Lever:

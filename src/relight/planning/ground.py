@@ -17,6 +17,7 @@ from relight.words.settings import Change, FlagValue, Origin, Repair, Settings
 from relight.words.step import Candidate
 
 Price: TypeAlias = tuple[int, float, float, int]
+Touched: TypeAlias = dict[tuple[str, bool], Any]
 TRUST: Mapping[Origin, int] = {
     "operator": 0, "message": 1, "source": 2, "memory": 3, "signature": 4, "lever": 5, "isolation": 6,
 }  # fmt: skip
@@ -39,8 +40,9 @@ class Node:
         return Node((*self.choice[:lever], position, *self.choice[lever + 1 :]), self.repairs)
 
     def plus(self, repair: Repair) -> "Node":
-        """Return this node with one more repair."""
-        return Node(self.choice, (*self.repairs, repair))
+        """Return this node with one more repair, without earlier ones that it overrules."""
+        kept = tuple(r for r in self.repairs if not (r.names <= repair.names and r.variables <= repair.variables))
+        return Node(self.choice, (*kept, repair))
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Ground:
     guard: Guard
     positions: tuple[tuple[int | None, ...], ...]
     unfit: Mapping[tuple[int, int], str]
+    _changes: dict[int, tuple[Change, Touched]] = field(default_factory=dict, compare=False)
     _findings: dict[tuple[str, equal.Plain], tuple[Finding, ...]] = field(default_factory=dict, compare=False)
 
     @property
@@ -88,38 +91,65 @@ class Ground:
             return 0.0 if variants[0].off else self.levers[lever].keep
         return self.levers[lever].keep * (position - 1) / len(variants)
 
-    def lost(self, node: Node) -> float:
+    def touched(self, node: Node) -> Touched:
+        """Return what a node's repairs, and the overrides, come to: names (True: a variable) and their values."""
+        found: Touched = {}
+        for change in (*node.repairs, self.world.overrides):
+            found.update(self._touched(change))
+        return found
+
+    def _touched(self, change: Change) -> Touched:
+        if id(change) not in self._changes:
+            flags = [(n, None) for n in change.unset] + [(n, self.names.value(n, v)) for n, v in change.set.items()]
+            env = [(n, None) for n in change.unset_env] + list(change.set_env.items())
+            named: Touched = {(self.names.canonical(n), False): v for n, v in flags} | {(n, True): v for n, v in env}
+            # The change is kept beside its reading, so that its id stays its own.
+            self._changes[id(change)] = (change, named)
+        return self._changes[id(change)][1]
+
+    def lost(self, node: Node, touched: Touched) -> float:
         """Return what a node gives up of the levers, repairs that undo a variant included."""
-        touched = self._touched(node.repairs)
-        return sum(
-            self.loss(i, None if self._undone(self.variant(i, p), touched) else p) for i, p in enumerate(node.choice)
+        return sum(self.loss(i, None if self._undone(i, p, touched) else p) for i, p in enumerate(node.choice))
+
+    def breaks_a_lever(self, node: Node, touched: Touched) -> bool:
+        """Say whether repairs undo a lever that has no "off": it always keeps one of its variants."""
+        return bool(node.repairs) and any(
+            i in self.kept_on and self._undone(i, p, touched) for i, p in enumerate(node.choice)
         )
 
-    def _touched(self, repairs: tuple[Repair, ...]) -> dict[str, Any]:
-        touched: dict[str, Any] = {}
-        for change in (*repairs, self.world.overrides):
-            touched.update({self.names.canonical(n): None for n in change.unset})
-            touched.update({self.names.canonical(n): self.names.value(n, v) for n, v in change.set.items()})
-        return touched
+    @cached_property
+    def kept_on(self) -> frozenset[int]:
+        """Return the levers that may not be off."""
+        return frozenset(i for i, lever in enumerate(self.levers) if not any(v.off for v in lever.variants))
 
-    def _undone(self, variant: Variant, touched: Mapping[str, Any]) -> bool:
-        first = variant.first_flag
-        if not touched or first is None or (name := self.names.canonical(first)) not in touched:
+    def _undone(self, lever: int, position: int | None, touched: Touched) -> bool:
+        if not touched or position is None:
             return False
-        return bool(touched[name] != self.names.value(first, variant.flags[first]))
+        first, value = self._firsts[lever, position]
+        return (first, False) in touched and touched[first, False] != value
+
+    @cached_property
+    def _firsts(self) -> Mapping[tuple[int, int], tuple[str, Any]]:
+        """Return, by lever and position, the flag that decides whether the variant is still there, and its value."""
+        found: dict[tuple[int, int], tuple[str, Any]] = {}
+        for i, lever in enumerate(self.levers):
+            for j, variant in enumerate(lever.variants, 1):
+                first = variant.first_flag or ""
+                found[i, j] = (self.names.canonical(first), self.names.value(first, variant.flags.get(first)))
+        return found
 
     def alters(self, node: Node) -> int:
         """Count the repairs of a node that can alter answers."""
         return sum(r.alters_answers or self.guard.alters_answers(r) for r in node.repairs)
 
-    def price(self, node: Node) -> Price:
+    def price(self, node: Node, touched: Touched) -> Price:
         """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
         trust = sum(TRUST[r.origin] for r in node.repairs)
-        return self.alters(node), self.given_up(node), trust, self.edits(node)
+        return self.alters(node), self.given_up(node, touched), trust, self.edits(node)
 
-    def given_up(self, node: Node) -> float:
+    def given_up(self, node: Node, touched: Touched) -> float:
         """Return what a node gives up: of the levers, and by its repairs."""
-        return round(self.lost(node) + sum(r.cost * WEIGHT[r.origin] for r in node.repairs), 9)
+        return round(self.lost(node, touched) + sum(r.cost * WEIGHT[r.origin] for r in node.repairs), 9)
 
     def edits(self, node: Node) -> int:
         """Count the flags and variables a node's repairs touch, and the levers that moved."""
@@ -131,7 +161,7 @@ class Ground:
         """Return a node in the words the other rooms share."""
         settings = self.settings(node)
         choice = {lever.name: p for lever, p in zip(self.levers, node.choice, strict=True)}
-        cost = self.given_up(node)
+        cost = self.given_up(node, self.touched(node))
         return Candidate(settings, choice, node.repairs if repairs is None else repairs, cost, self.alters_wanted(node))
 
     @cached_property

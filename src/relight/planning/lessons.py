@@ -17,6 +17,8 @@ from relight.words.settings import Repair
 SUREST = 0.97
 UNNAMED = 0.7
 SUSPECTED = 0.5
+# So many failures of one kind, each blamed on another value, say that the blame is wrong.
+MANY = 5
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,8 @@ def _shared(history: History, lessons: list[Lesson]) -> list[Lesson]:
 
 def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
     views = [history.view(a) for a in group]
-    if len({v.key for v in views}) < 2 or _explained(views, lessons, history.ground):
+    named = len(group) < MANY and all(_has_own(a, lessons) for a in group)
+    if named or len({v.key for v in views}) < 2 or _explained(views, lessons, history.ground):
         return None
     guard = history.ground.guard
     flags = [n for n in views[0].flags if not guard.protected(n) and _alike(n, [v.flags for v in views])]
@@ -223,6 +226,10 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
     kind, confidence = cause.kind if cause else "hang.startup", min(0.8, SUSPECTED + 0.05 * len(views))
     numbers = tuple(a.n for a in group)
     return Lesson(core, kind, confidence, attempts=numbers, fingerprint=fingerprint) if core else None
+
+
+def _has_own(attempt: Attempt, lessons: list[Lesson]) -> bool:
+    return any(attempt.n in t.attempts and not t.whole for t in lessons)
 
 
 def _alike(name: str, given: list[Mapping[str, Any]]) -> bool:

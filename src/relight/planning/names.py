@@ -7,7 +7,7 @@ from typing import Any
 from relight.planning import equal
 from relight.words.parser import HostParser
 from relight.words.playbook import Playbook
-from relight.words.settings import Settings
+from relight.words.settings import FlagValue, Settings
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Names:
     parser: HostParser | None = None
     own: Mapping[str, str] = field(default_factory=dict)
     _first: dict[str, str] = field(default_factory=dict, compare=False)
+    _spelled: dict[str, str] = field(default_factory=dict, compare=False)
+    _items: dict[tuple[str, type, Any], tuple[tuple[str, equal.Plain], ...]] = field(
+        default_factory=dict, compare=False
+    )
 
     def canonical(self, name: str) -> str:
         """Return the parser's first long name for `name`."""
@@ -39,9 +43,11 @@ class Names:
 
     def spell(self, name: str) -> str:
         """Return how `name` is written: as the playbook does, else the parser's shortest long name."""
-        first = self.canonical(name)
-        known = self.parser.find(first) if self.parser else None
-        return self.own.get(first) or (min(known.names, key=len) if known else name)
+        if name not in self._spelled:
+            first = self.canonical(name)
+            known = self.parser.find(first) if self.parser else None
+            self._spelled[name] = self.own.get(first) or (min(known.names, key=len) if known else name)
+        return self._spelled[name]
 
     def default(self, first: str) -> Any:
         """Return the parser's default for the flag, as it is compared; None where there is none."""
@@ -58,10 +64,22 @@ class Names:
 
     def view(self, settings: Settings) -> View:
         """Return `settings` as they are compared."""
-        flags = {
-            self.canonical(n): self.value(n, v) for n, v in settings.flags.items() if equal.counts(n, v, self.parser)
-        }
+        flags = dict(item for n, v in settings.flags.items() for item in self._item(n, v))
         return View(flags, {n: equal.env_value(v) for n, v in settings.env.items()})
+
+    def _item(self, name: str, value: FlagValue) -> tuple[tuple[str, equal.Plain], ...]:
+        """Return a flag as it is compared, () if giving it changes nothing."""
+        if isinstance(value, Mapping | list):
+            return self._compared(name, value)
+        known = (name, type(value), value)
+        if known not in self._items:
+            self._items[known] = self._compared(name, value)
+        return self._items[known]
+
+    def _compared(self, name: str, value: FlagValue) -> tuple[tuple[str, equal.Plain], ...]:
+        if not equal.counts(name, value, self.parser):
+            return ()
+        return ((self.canonical(name), self.value(name, value)),)
 
 
 def names_of(playbook: Playbook, parser: HostParser | None) -> Names:

@@ -1,6 +1,6 @@
 """Best-first search for the settings that give up least and are not known to fail."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -15,7 +15,7 @@ from relight.planning.parse_rung import Finding
 from relight.words.attempt import Attempt, Term
 from relight.words.settings import Settings
 
-MOST_NODES = 2500
+MOST_NODES = 1000
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Search:
     cut: bool = False
     _heap: list[tuple[Price, int, Node]] = field(default_factory=list)
     _seen: set[Key] = field(default_factory=set)
+    _prices: dict[Hashable, Price] = field(default_factory=dict)
     _order: Iterator[int] = field(default_factory=count)
 
     @property
@@ -49,7 +50,12 @@ class Search:
     def add(self, nodes: Iterable[Node]) -> None:
         """Put nodes on the list of those to look at."""
         for node in nodes:
-            heappush(self._heap, (self.ground.price(node), next(self._order), node))
+            touched = self.ground.touched(node)
+            same, price = (node.choice, frozenset(touched.items())), self.ground.price(node, touched)
+            known = self._prices.get(same)
+            if not self.ground.breaks_a_lever(node, touched) and (known is None or price < known):
+                self._prices[same] = price
+                heappush(self._heap, (price, next(self._order), node))
 
     def run(self, wanted: Callable[[Node], bool] = lambda _: True) -> Iterator[Found]:
         """Yield the nodes that nothing speaks against, what gives up least first; only `wanted` ones are looked at."""
