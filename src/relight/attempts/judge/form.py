@@ -32,12 +32,12 @@ def form(question: Question, reply: Reply) -> tuple[Sign, ...]:
 
 def numbers(question: Question, reply: Reply) -> tuple[Sign, ...]:
     """Return what is wrong with the numbers alone: all that may be said where the text is not judged."""
-    finite = () if reply.finite else (Sign("numerics.nan", 1, "a log probability is not a finite number"),)
-    short = reply.completion_tokens is not None and 0 < reply.completion_tokens < question.tokens
-    cut = short and reply.finish == "length"
-    none = reply.completion_tokens == 0 and reply.finish != "stop"
-    wrong = (Sign("numerics.garbage", 1, _count(question, reply)),) if cut or none else ()
-    return (*finite, *wrong)
+    found = [] if reply.finite else [Sign("numerics.nan", 1, "a log probability is not a finite number")]
+    count = reply.completion_tokens
+    # A long prompt may leave less room than was asked for.
+    if count is not None and count < question.tokens and reply.finish == "length" and question.role != "long":
+        found.append(Sign("numerics.garbage", 1, _count(question, reply)))
+    return (*found, *_aborted(reply))
 
 
 def _count(question: Question, reply: Reply) -> str:
@@ -111,6 +111,10 @@ def _length(question: Question, reply: Reply) -> Iterator[Sign]:
     count = reply.completion_tokens
     if reply.finish == "length" and count is not None and count < question.tokens and question.role != "long":
         yield Sign("numerics.garbage", 1, f"ended for length after {_count(question, reply)}")
+    yield from _aborted(reply)
+
+
+def _aborted(reply: Reply) -> Iterator[Sign]:
     if reply.finish == "abort":
         yield Sign("engine.request", 0.5, f"the server aborted the request: {reply.reason or 'no reason given'}")
 

@@ -50,9 +50,9 @@ def equal_questions(book: Book, facts: Facts, *, exact: bool = False) -> tuple[Q
     return (_generate("equal", book.equal, book, facts, exact=exact),) * book.copies
 
 
-def long_question(book: Book, facts: Facts, *, exact: bool = False) -> Question:
-    """Return a question longer than one prefill chunk, as far as context and pool allow."""
-    prompt = Probe(long_prompt(book, facts), book.long.expect)
+def long_question(book: Book, facts: Facts, *, exact: bool = False, mark: str = "") -> Question:
+    """Return a question longer than one prefill chunk, as far as context and pool allow; `mark` makes it a new one."""
+    prompt = Probe(f"{mark}{long_prompt(book, facts)}", book.long.expect)
     return _generate("long", prompt, book, facts, exact=exact)
 
 
@@ -92,7 +92,7 @@ def _long_tokens(book: Book, facts: Facts) -> int:
 def _load(book: Book, facts: Facts, n: int, *, exact: bool) -> Question:
     # One in eight is long, one in four is drawn at random; the number in front keeps the prefix cache out of it.
     if n % 8 == 7:
-        return long_question(book, facts, exact=exact)
+        return long_question(book, facts, exact=exact, mark=f"({n}) ")
     if n % 4 == 1:
         prompt = Probe(f"({n}) {book.sampled[n % len(book.sampled)]}")
         return _generate("load", prompt, book, facts, exact=exact, sampled=True)
@@ -102,7 +102,8 @@ def _load(book: Book, facts: Facts, n: int, *, exact: bool) -> Question:
 
 def _generate(role: Role, probe: Probe, book: Book, facts: Facts, *, exact: bool, sampled: bool = False) -> Question:
     greedy = role != "sampled" and not sampled
-    tokens = book.tokens[role]
+    # Where the text is not judged a few tokens show all that is looked at.
+    tokens = min(book.tokens[role], book.tokens["plain"]) if exact else book.tokens[role]
     body: dict[str, Any] = {
         "text": probe.prompt,
         "sampling_params": _sampling(book, tokens, greedy=greedy, exact=exact),

@@ -105,12 +105,18 @@ def _first(talk: Talk) -> Conversation:
     answers: list[Answered] = []
     for question in plan.first_questions(talk.health, talk.book, talk.facts):
         answers += yield from _ask(talk, (question,), "questions")
-        reply = read_reply(answers[-1]) if answers[-1].status == 200 else None
-        if reply and question.role == "plain":
-            talk.facts = measure(talk.facts, answers[-1], reply)
         if standing(answers[-1]) in {"gone", "ours"}:
             break
+    _measure(talk, answers)
     return (yield from _verdict(talk, answers))
+
+
+def _measure(talk: Talk, answers: Sequence[Answered]) -> None:
+    """Take the ratio of characters to tokens from the longest prompt: marks at the ends weigh least there."""
+    for answer in sorted(answers, key=lambda a: len(a.question.prompt)):
+        reply = read_reply(answer) if answer.status == 200 and answer.question.role != "chat" else None
+        if reply:
+            talk.facts = measure(talk.facts, answer, reply)
 
 
 def _second(talk: Talk) -> Conversation:
