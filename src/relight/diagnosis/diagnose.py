@@ -9,6 +9,7 @@ from relight.diagnosis.evidence import Evidence, gather
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.match import matcher
+from relight.diagnosis.memory import FRACTION, memory_repairs, sums
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
@@ -68,19 +69,29 @@ def _failed(
     sources: Mapping[str, str],
 ) -> Diagnosis:
     cause = cause_of(choice)
+    assert cause is not None  # noqa: S101  a root was chosen
     reading = read_source(root, given, sources)
+    summed = sums(cause.kind, cause.facts, evidence.progress, _fraction(given))
+    facts = {**cause.facts, **summed.facts}
+    read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
     return replace(
         base,
         verdict="failed",
-        cause=cause,
+        cause=replace(cause, facts=facts),
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),
-        repairs=repairs_for(root, cause.facts if cause else {}, given, base.engine.version, reading.repairs),
+        repairs=repairs_for(root, facts, given, base.engine.version, read),
         action=root.claim.signature.action if root.claim else "change",
         evidence=_unusual(root, evidence),
+        memory=summed.sentences,
         wants=wants_of(root, sources),
     )
+
+
+def _fraction(given: Given) -> float | None:
+    value = given.value(FRACTION)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _line(candidate: Candidate) -> LogLine:

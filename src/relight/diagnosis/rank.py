@@ -7,10 +7,6 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
 from relight.words.kinds import family
 
-AFTERLIFE = 5
-"""Signs of life after which a failure is taken to have been survived."""
-
-
 @dataclass(frozen=True)
 class Choice:
     """The root, and what followed from it. `root` is None where nothing failed."""
@@ -57,9 +53,22 @@ def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:
 
 
 def _survived(candidate: Candidate, evidence: Evidence) -> bool:
-    """Say whether the start went on to readiness, or serving went on, after the line."""
+    """Say whether the start went on to readiness after the line, or the rank that failed took another step.
+
+    An ordinary record of the log is survived when any rank took another step.
+    """
     ready = evidence.progress.ready
-    return ready is not None and candidate.record.number < ready.line
+    if ready is not None and candidate.record.number < ready.line:
+        return True
+    if candidate.role != "root":
+        return False
+    moved = evidence.progress.moved
+    if not candidate.fatal:
+        return max(moved.values(), default=0) > candidate.record.number
+    if candidate.block is None:
+        return False
+    rank = candidate.block.rank or candidate.record.rank
+    return moved.get(rank, 0) > candidate.record.number
 
 
 def _stopped_by_hand(evidence: Evidence) -> int:

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
 from relight.diagnosis.message import message_repairs
 from relight.diagnosis.remedies import repairs_of
 from relight.diagnosis.usage import usage_repairs
 from relight.words.kinds import family
 from relight.words.settings import Repair
+
+GUESSABLE = {"args.conflict", "args.invalid_value", "assertion.args", "assertion.backend", "model.context_length"}
 
 
 def repairs_for(
@@ -26,7 +29,14 @@ def repairs_for(
     if not told and family(kind) not in {"oom", "hardware", "hang"}:
         told = message_repairs(root.text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
-    return _different([*told, *read, *own])
+    guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
+    return _different([*told, *read, *own, *guessed])
+
+
+def _guessed(root: Candidate, given: Given) -> list[Repair]:
+    """Return repairs for fields that the message or the raising line names, where nothing better is known."""
+    source = root.block.frames[-1].text if root.block and root.block.frames else ""
+    return field_repairs(root.text, source, given)
 
 
 def _different(found: Iterable[Repair]) -> tuple[Repair, ...]:

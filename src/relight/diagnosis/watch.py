@@ -1,29 +1,60 @@
-"""Hear the end of a server while its log grows: the same signatures, line by line."""
+"""Watch a log while it grows: say at once that something died."""
 
-from relight.diagnosis.match import matcher
+from dataclasses import dataclass
+from typing import Literal
+
+from relight.diagnosis.match import Matcher, matcher
+from relight.diagnosis.traceback import Reader
 from relight.logs.lines import Line
 from relight.logs.records import record
 from relight.words.knowledge import Knowledge
 
 
-class Watch:
-    """Say when a line was seen after which a server does not live on.
+@dataclass(frozen=True)
+class Seen:
+    """A line that shows a crash: a possible root, or a consequence (cascade)."""
 
-    That is what others say of a death (role cascade) and what ends a server by itself (`fatal`). A traceback alone is
-    not: healthy starts print many. `fatal` is the first such line, None while there is none.
+    line: int
+    role: Literal["root", "cascade"]
+    text: str
+    signature: str | None = None
+
+
+class Watch:
+    """Fed line by line; `seen` keeps what showed a crash, in order.
+
+    An exception may still be caught and survived, so a root alone is a hint; a cascade line means that the tree is
+    being taken down.
     """
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self.fatal: Line | None = None
-        self._matcher = matcher(knowledge.signatures)
+        self._matcher: Matcher = matcher(knowledge.signatures)
+        self._reader = Reader()
+        self.seen: list[Seen] = []
 
-    def feed(self, line: Line) -> bool:
-        """Take one line in; say whether it is the first that tells of the end."""
-        if self.fatal is not None or not self._ends(line):
-            return False
-        self.fatal = line
-        return True
+    @property
+    def crashed(self) -> bool:
+        """Say whether a consequence of a crash was seen."""
+        return any(seen.role == "cascade" for seen in self.seen)
 
-    def _ends(self, line: Line) -> bool:
-        claims = self._matcher.claims(record(line).body)
-        return any(c.signature.role == "cascade" or c.signature.fatal for c in claims[:1])
+    def feed(self, line: Line) -> Seen | None:
+        """Take one line in and return what it shows, None where it shows nothing."""
+        rec = record(line)
+        chains = len(self._reader.chains)
+        self._reader.feed(rec)
+        if rec.number in self._reader.taken and len(self._reader.chains) == chains:
+            return None
+        claims = [c.signature for c in self._matcher.claims(rec.body)]
+        if claims and claims[0].role in {"advice", "noise", "confirmation"}:
+            return None
+        new = len(self._reader.chains) > chains
+        if not (claims or new):
+            return None
+        role: Literal["root", "cascade"] = "cascade" if claims and claims[0].role == "cascade" else "root"
+        if role == "root" and not new and rec.fresh and not claims[0].fatal:
+            return None
+        return self._saw(Seen(rec.number, role, rec.body.strip(), claims[0].id if claims else None))
+
+    def _saw(self, seen: Seen) -> Seen:
+        self.seen.append(seen)
+        return seen

@@ -24,7 +24,7 @@ class Progress:
     """The state of one start, fed line by line.
 
     `phase` is the phase of the newest mark of any rank, `step` the (i, n) of its bar, `last` the newest line that
-    says anything, `facts` every fact by mark id and rank, newest wins.
+    says anything, `facts` every fact by mark id and rank, newest wins, `moved` the line of each rank's last step.
     """
 
     marks: Marks
@@ -36,6 +36,7 @@ class Progress:
     spans: dict[str, PhaseSpan] = field(default_factory=dict)
     by_rank: dict[str | None, str] = field(default_factory=dict)
     facts: dict[str, dict[str | None, Mapping[str, Any]]] = field(default_factory=dict)
+    moved: dict[str | None, int] = field(default_factory=dict)
 
     def feed(self, line: Line) -> tuple[Mark, ...]:
         """Take one line in and return its marks."""
@@ -67,6 +68,8 @@ class Progress:
         if mark.role == "ready":
             self.ready = self.ready or mark
         self.phase = self.by_rank[mark.rank] = mark.phase
+        if mark.role != "progress" and mark.phase != "shutdown":
+            self.moved[mark.rank] = mark.line
         self.step = _step(mark)
         old = self.spans.get(mark.phase)
         ended = mark if mark.role in {"end", "ready"} else None
