@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
-from time import perf_counter
+from time import process_time
 
 from planning_spaces.engine import diagnosed, first_fault, wrong
 from planning_spaces.spaces import Space
@@ -53,9 +53,9 @@ def play(space: Space, *, wrongly: float = 0.0, ask: bool = False, world: World 
         return wrong(space, fault, settings, random) if mistaken else diagnosed(fault, settings)
 
     for _ in range(MOST_STEPS):
-        began = perf_counter()
+        began = process_time()
         plan = next_step(replace(record, attempts=tuple(attempts)), space.playbook, world)
-        played.seconds.append(perf_counter() - began)
+        played.seconds.append(process_time() - began)
         world = _carried_out(plan, played, attempts, world, tell)
         if played.end:
             return played

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import ne
 from typing import Any, TypeAlias
 
 from relight.planning import equal
@@ -46,6 +47,15 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A change as the search sees it: the names it touches, and what it adds to a price."""
+
+    change: Change
+    touched: Touched
+    price: Price
+
+
+@dataclass(frozen=True)
 class Ground:
     """One playbook in one world, prepared for a search."""
 
@@ -55,7 +65,7 @@ class Ground:
     guard: Guard
     positions: tuple[tuple[int | None, ...], ...]
     unfit: Mapping[tuple[int, int], str]
-    _changes: dict[int, tuple[Change, Touched]] = field(default_factory=dict, compare=False)
+    _readings: dict[int, Reading] = field(default_factory=dict, compare=False)
     _findings: dict[tuple[str, equal.Plain], tuple[Finding, ...]] = field(default_factory=dict, compare=False)
 
     @property
@@ -86,26 +96,35 @@ class Ground:
 
     def loss(self, lever: int, position: int | None) -> float:
         """Return what is given up of a lever at a position: 0 at its first variant, `keep` when it is off."""
-        variants = self.levers[lever].variants
-        if position is None:
-            return 0.0 if variants[0].off else self.levers[lever].keep
-        return self.levers[lever].keep * (position - 1) / len(variants)
+        return self._losses[lever, position]
+
+    @cached_property
+    def _losses(self) -> Mapping[tuple[int, int | None], float]:
+        found: dict[tuple[int, int | None], float] = {}
+        for i, lever in enumerate(self.levers):
+            found[i, None] = 0.0 if lever.variants[0].off else lever.keep
+            found |= {(i, j): lever.keep * (j - 1) / len(lever.variants) for j in range(1, len(lever.variants) + 1)}
+        return found
 
     def touched(self, node: Node) -> Touched:
         """Return what a node's repairs, and the overrides, come to: names (True: a variable) and their values."""
         found: Touched = {}
         for change in (*node.repairs, self.world.overrides):
-            found.update(self._touched(change))
+            found.update(self._read(change).touched)
         return found
 
-    def _touched(self, change: Change) -> Touched:
-        if id(change) not in self._changes:
+    def _read(self, change: Change) -> Reading:
+        if id(change) not in self._readings:
             flags = [(n, None) for n in change.unset] + [(n, self.names.value(n, v)) for n, v in change.set.items()]
             env = [(n, None) for n in change.unset_env] + list(change.set_env.items())
             named: Touched = {(self.names.canonical(n), False): v for n, v in flags} | {(n, True): v for n, v in env}
+            price: Price = (0, 0.0, 0.0, len(flags) + len(env))
+            if isinstance(change, Repair):
+                alters = int(change.alters_answers or self.guard.alters_answers(change))
+                price = (alters, change.cost * WEIGHT[change.origin], TRUST[change.origin], price[3])
             # The change is kept beside its reading, so that its id stays its own.
-            self._changes[id(change)] = (change, named)
-        return self._changes[id(change)][1]
+            self._readings[id(change)] = Reading(change, named, price)
+        return self._readings[id(change)]
 
     def lost(self, node: Node, touched: Touched) -> float:
         """Return what a node gives up of the levers, repairs that undo a variant included."""
@@ -140,28 +159,25 @@ class Ground:
 
     def alters(self, node: Node) -> int:
         """Count the repairs of a node that can alter answers."""
-        return sum(r.alters_answers or self.guard.alters_answers(r) for r in node.repairs)
+        return sum(self._read(r).price[0] for r in node.repairs)
 
     def price(self, node: Node, touched: Touched) -> Price:
         """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
-        trust = sum(TRUST[r.origin] for r in node.repairs)
-        return self.alters(node), self.given_up(node, touched), trust, self.edits(node)
+        alters, cost, trust, size = 0, self.lost(node, touched), 0.0, self._moved(node)
+        for repair in node.repairs:
+            more = self._read(repair).price
+            alters, cost, trust, size = alters + more[0], cost + more[1], trust + more[2], size + more[3]
+        return alters, round(cost, 9), trust, size
 
-    def given_up(self, node: Node, touched: Touched) -> float:
-        """Return what a node gives up: of the levers, and by its repairs."""
-        return round(self.lost(node, touched) + sum(r.cost * WEIGHT[r.origin] for r in node.repairs), 9)
-
-    def edits(self, node: Node) -> int:
-        """Count the flags and variables a node's repairs touch, and the levers that moved."""
+    def _moved(self, node: Node) -> int:
         start = self.start.choice if self.start else node.choice
-        moved = sum(a != b for a, b in zip(start, node.choice, strict=True))
-        return moved + sum(len(r.names) + len(r.variables) for r in node.repairs)
+        return sum(map(ne, start, node.choice))
 
     def candidate(self, node: Node, repairs: tuple[Repair, ...] | None = None) -> Candidate:
         """Return a node in the words the other rooms share."""
         settings = self.settings(node)
         choice = {lever.name: p for lever, p in zip(self.levers, node.choice, strict=True)}
-        cost = self.given_up(node, self.touched(node))
+        cost = self.price(node, self.touched(node))[1]
         return Candidate(settings, choice, node.repairs if repairs is None else repairs, cost, self.alters_wanted(node))
 
     @cached_property
