@@ -1,0 +1,83 @@
+"""The page of one log."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.reports.stories import ALL_OR_NONE, CAPTURE_OOM
+
+from relight.reports import page
+from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
+from relight.words.settings import Repair
+
+ARGV = ("--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "2")
+UNKNOWN = Diagnosis(
+    "server.log",
+    "failed",
+    cause=Cause("unknown", "unknown", None, "77aa", 731, "quux is not aligned", "TP5", "pools", 0.2, ""),
+    evidence=(LogLine(729, "KV Cache is allocated. #tokens: 812345"), LogLine(731, "quux is not aligned")),
+)
+PERSON = replace(CAPTURE_OOM, repairs=(), action="person", memory=())
+PAGES: dict[str, Diagnosis] = {
+    "source": ALL_OR_NONE,
+    "memory": CAPTURE_OOM,
+    "unknown": UNKNOWN,
+    "person": PERSON,
+    "healthy": Diagnosis("server.log", "healthy", Engine("sglang", "0.5.9")),
+    "starting": Diagnosis("server.log", "starting", evidence=(LogLine(80, "Loading shards: 7%"),)),
+    "no-sign": Diagnosis("server.log", "unknown", evidence=(LogLine(3, "hello"), LogLine(9, "last words"))),
+    "empty": Diagnosis("server.log", "unknown"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_the_golden_one(name: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"page-{name}.txt", page.render(PAGES[name], argv=ARGV))
+
+
+def test_the_headline_names_the_kind_and_the_place_follows() -> None:
+    lines = page.render(ALL_OR_NONE).splitlines()
+
+    assert lines[0].startswith("error[assertion.args]: ")
+    assert any(line.strip() == "--> server.log:26" for line in lines)
+
+
+def test_lines_around_the_cause_are_shown_where_they_are_given() -> None:
+    around = [LogLine(n, f"line {n}") for n in range(20, 26)]
+
+    told = page.render(ALL_OR_NONE, around)
+
+    assert "  20 | line 20" in told
+
+
+def test_a_change_shows_what_it_replaces_where_the_command_is_known() -> None:
+    bigger = replace(ALL_OR_NONE, repairs=(Repair(set={"speculative-eagle-topk": 4}, why="a wider tree"),))
+
+    told = page.render(bigger, argv=ARGV)
+
+    assert "- --speculative-eagle-topk 1\n        + --speculative-eagle-topk 4" in told
+
+
+def test_an_unknown_failure_tells_how_to_make_it_known() -> None:
+    assert "relight playbook new ID --from server.log:731" in page.render(UNKNOWN)
+
+
+def test_a_known_failure_asks_for_no_signature() -> None:
+    assert "playbook new" not in page.render(ALL_OR_NONE)
+
+
+def test_many_repairs_are_not_all_told() -> None:
+    many = replace(ALL_OR_NONE, repairs=tuple(Repair(set={f"flag-{i}": i}, why=f"way {i}") for i in range(7)))
+
+    told = page.render(many)
+
+    assert told.count("help:") == 4
+    assert "3 more repairs are in the JSON output" in told
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_excerpts_keep_to_the_width(width: int) -> None:
+    long = replace(ALL_OR_NONE, evidence=(LogLine(24, "x" * 300), LogLine(25, "word " * 80)))
+
+    for line in page.render(long, width=width).splitlines():
+        assert len(line) <= max(width, 66), line
