@@ -30,9 +30,9 @@ class Follower:
         self._lines = LineSplitter()
         self._replay()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._stream = open_stream(self.size)
         self._file = path.open("ab")
         path.chmod(0o600)
-        self._stream = open_stream(self.size)
 
     @property
     def size(self) -> int:

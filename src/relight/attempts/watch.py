@@ -123,7 +123,7 @@ def ended(vigil: Vigil) -> Ending | None:
 
 def _dying(vigil: Vigil) -> Ending | None:
     """A server whose log shows the end and that does not go: it gets its time, then it counts as crashed."""
-    if not vigil.follower.watch.fatal:
+    if not vigil.follower.watch.crashed:
         vigil.fatal = None
         return None
     if vigil.fatal is None:
