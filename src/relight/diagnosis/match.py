@@ -34,6 +34,7 @@ class Claim:
     signature: Signature
     match: re.Match[str]
     strength: tuple[bool, float]
+    fit: int = 0
 
 
 class Matcher:
@@ -76,7 +77,7 @@ def _claim(rule: Rule, text: str, places: str, phase: str | None) -> Claim | Non
     fit = _fit(rule, places, phase)
     if fit is None:
         return None
-    return Claim(rule.signature, match, (not rule.signature.generic, _asked(match) + FIT[fit]))
+    return Claim(rule.signature, match, (not rule.signature.generic, _asked(match) + FIT[fit]), fit)
 
 
 def _asked(match: re.Match[str]) -> float:
