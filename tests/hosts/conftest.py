@@ -90,7 +90,7 @@ def host_at(tmp_path: Path) -> Iterator[Callable[..., AgentHost]]:
     hosts: list[AgentHost] = []
 
     def make(**more: Any) -> AgentHost:
-        hosts.append(local_host(tmp_path / "work", **more))
+        hosts.append(local_host(**{"workdir": tmp_path / "work", **more}))
         return hosts[-1]
 
     yield make
@@ -99,7 +99,7 @@ def host_at(tmp_path: Path) -> Iterator[Callable[..., AgentHost]]:
         host.close()
 
 
-def local_host(workdir: Path, **more: Any) -> AgentHost:
+def local_host(workdir: Path | str, **more: Any) -> AgentHost:
     given = {"workdir": str(workdir), "python": sys.executable, **more}
     return AgentHost(HostSpec("box", "local", **given), LocalLink())
 

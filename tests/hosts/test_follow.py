@@ -94,7 +94,7 @@ def test_a_log_that_somebody_moved_is_read_where_the_server_writes(host: AgentHo
 def test_a_healthy_servers_log_is_rolled_and_still_read_byte_for_byte(
     host: AgentHost, start: Start, until: Until
 ) -> None:
-    attempt = start("--lines", "40000", "--stay")
+    attempt = start("--lines", "50000", "--stay")
     until(lambda: host.read_log(attempt, 0, 8 << 20).endswith(b"ready\n"))
     path = Path(host.status(attempt).log)
     before = path.read_bytes()

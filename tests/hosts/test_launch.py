@@ -247,3 +247,25 @@ def test_processes_of_an_attempt_are_ours_and_others_are_not(host: AgentHost, st
     assert host.status(attempt).pid in mine
     assert next(p for p in host.processes() if p.pid == os.getpid()).ours is None
     assert next(p for p in host.processes() if p.pid == 1).ours is None
+
+
+def test_a_reboot_in_mid_attempt_is_told(host: AgentHost, start: Start) -> None:
+    attempt = start("--stay")
+    file = Path(host.status(attempt).log).parent / "state.json"
+    state = file.read_text()
+
+    file.write_text(json.dumps({**json.loads(state), "boot": "another-boot"}))
+
+    status = host.status(attempt)
+    assert (status.state, status.exit) == ("ended", Exit())
+    assert "rebooted" in status.reason
+    file.write_text(state)
+    assert host.status(attempt).state == "running"
+
+
+def test_a_work_folder_that_cannot_be_made_is_named(host_at: Callable[..., AgentHost], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    host = host_at(workdir=str(tmp_path / "file" / "work"))
+
+    with pytest.raises(HostError, match="set workdir to a place that can be written"):
+        host.launch(LaunchOrder("run-1", []))

@@ -10,6 +10,7 @@ from typing import Any
 from relight.hosts.agent.frames import FrameBuffer, FrameError, pack_frame
 from relight.hosts.link import CommandError, Link, LinkError, Pipe
 from relight.hosts.program import opening, start_line
+from relight.words.text import plain
 
 Frame = tuple[dict[str, Any], bytes]
 SILENCE = 12.0  # the agent shows a sign of life every 3 s; four missed ones are a stalled link
@@ -99,7 +100,7 @@ def _greet(pipe: Pipe, marker: bytes, order: Mapping[str, Any], timeout: float) 
     while not buffer.started:
         data = pipe.recv(max(0.0, until - time.monotonic()))
         if data is None:
-            noise = buffer.noise[-200:].decode("utf-8", "replace")
+            noise = plain(buffer.noise[-200:].decode("utf-8", "replace"))
             pipe.abandon()
             raise LinkError(f"the agent did not start within {timeout:.0f} s{noise and ': ' + noise!r}")
         if not data:
@@ -116,7 +117,7 @@ def _explain(pipe: Pipe, noise: bytes) -> None:
     if code is None:
         return
     said = (pipe.errors() or noise.decode("utf-8", "replace")).strip()
-    raise CommandError(said.splitlines()[-1] if said else f"ended with status {code}")
+    raise CommandError(plain(said.splitlines()[-1]) if said else f"ended with status {code}")
 
 
 class Asker:

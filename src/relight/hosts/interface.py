@@ -159,7 +159,7 @@ class Host(Protocol):
         """Open a stream of the attempt's log from byte `offset`."""
 
     def kernel_log(self, since: float, *, timeout: float = 20.0) -> tuple[str, ...]:
-        """Return kernel messages after `since` (epoch seconds), "SECONDS TEXT"; () where they are not readable."""
+        """Return kernel messages after `since` (epoch seconds), without their time; () where they are not readable."""
 
     def validate(self, candidates: Sequence[Settings], parser: HostParser, *, timeout: float = 300.0) -> Validation:
         """Ask the host's own argument validation about settings; nothing is launched."""

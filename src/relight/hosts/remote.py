@@ -40,6 +40,7 @@ from relight.words.errors import UnreachableError
 from relight.words.host import Gpu, HostProcess, HostSpec, Listener
 from relight.words.parser import HostParser
 from relight.words.settings import Settings
+from relight.words.text import plain
 
 PACKAGE = "sglang"
 SLACK = 15.0  # what an answer may take on top of the time that the host was given for the question itself
@@ -101,7 +102,7 @@ class AgentHost:
         except TimeoutError as error:
             raise HostError(f"no answer to {question!r} within {timeout:.0f} s", place=self.spec.name) from error
         if not head["ok"]:
-            raise HostError(head["error"], place=self.spec.name)
+            raise HostError(plain(head["error"]), place=self.spec.name)
         return head.get("value"), data
 
     def _ask_once(self, question: str, arguments: Mapping[str, Any], blob: bytes, until: float) -> Any:
@@ -269,6 +270,7 @@ class AgentHost:
     def follow(self, attempt_id: str, offset: int) -> FollowedLog:
         """Open a stream of a log."""
         stream = FollowedLog(lambda at: self._open(self._order("log", attempt=attempt_id, offset=at), 20.0), offset)
+        self._streams = [s for s in self._streams if not s.closed]
         self._streams.append(stream)
         return stream
 

@@ -40,6 +40,11 @@ class FollowedLog:
         return 0.0 if lost_at is None else time.monotonic() - lost_at
 
     @property
+    def closed(self) -> bool:
+        """Say whether the channel was given back."""
+        return self._closed.is_set()
+
+    @property
     def cuts(self) -> int:
         """Return how often the link was lost."""
         return self._cuts

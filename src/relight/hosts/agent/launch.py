@@ -16,6 +16,7 @@ from relight.hosts.agent.folders import (
     Site,
     attempt_folder,
     flocked,
+    is_flocked,
     make_private,
     read_json,
     write_json,
@@ -117,8 +118,10 @@ def wait_for_start(folder: str) -> dict[str, Any]:
         state = read_json(os.path.join(folder, "state.json"))
         if state and (state["server"] or state["error"] or os.path.exists(os.path.join(folder, "exit.json"))):
             return dict(state)
+        if time.monotonic() > until - START_PATIENCE + 2.0 and not is_flocked(os.path.join(folder, "supervisor.lock")):
+            break
         time.sleep(0.01)
     state = read_json(os.path.join(folder, "state.json"))
     if state:
         return dict(state)
-    raise Refused(f"the supervisor did not start within {START_PATIENCE:.0f} s; is {folder} on a full disk?")
+    raise Refused(f"the supervisor did not come up; is {folder} on a full or read-only disk?")

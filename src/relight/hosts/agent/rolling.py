@@ -56,6 +56,9 @@ def copy_range(fd: int, start: int, size: int, path: str) -> None:
             write_all(out, data)
             at += len(data)
         os.fsync(out)
+    except OSError:
+        os.unlink(path + ".part")
+        raise
     finally:
         os.close(out)
     os.rename(path + ".part", path)

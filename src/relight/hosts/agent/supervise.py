@@ -68,6 +68,7 @@ class Supervisor:
         self._names: set[str] = shm_names()
         self._recorded: Any = None
         self._started = time.time()
+        self._untold = False
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
@@ -137,7 +138,16 @@ class Supervisor:
         proc = process(child.pid)
         self._server = [child.pid, proc.start if proc else 0]
         child.returncode = 0  # reaped below with everything else; Popen must not wait for it
-        self._write_state()
+        self._tell_server()
+
+    def _tell_server(self) -> None:
+        """Record the server's pid; where the disk is full just now, at a later look."""
+        try:
+            self._write_state()
+        except OSError:
+            self._untold = True
+        else:
+            self._untold = False
 
     def _reap(self) -> None:
         while True:
@@ -169,6 +179,8 @@ class Supervisor:
         self._note_shared(below)
         self._seen = {p: s for p, s in self._seen.items() if int(p) in procs and procs[int(p)].start == s}
         record = {"seen": self._seen, "shm": self._shm}
+        if self._untold:
+            self._tell_server()
         with suppress(OSError):  # a full disk is no reason to stop watching
             if record != self._recorded:
                 write_json(self._path("tree.json"), record)
