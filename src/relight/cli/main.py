@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from itertools import pairwise
 
 import click
 
@@ -28,6 +28,10 @@ COMMANDS = {
     "lab": ("relight.cli.lab:lab", "Start the simulated host and say how to reach it."),
     "completion": ("relight.cli.completion:completion", "The completion script of a shell."),
 }
+
+
+AFTER = {"--format", "--hosts", "--state", "--signatures", "--quiet", "-q", "--verbose", "-v"}
+"""Options that every command takes, and `relight` itself does not."""
 
 
 class Commands(click.Group):
@@ -102,6 +106,12 @@ def main(argv: Sequence[str]) -> int:
         return failed(error, format)
 
 
+def _misplaced(error: click.ClickException) -> str:
+    """Return what helps where an option of every command stands before the command, "" elsewhere."""
+    name = getattr(error, "option_name", "")
+    return f"{name} goes after the command: relight COMMAND {name} ..." if name in AFTER else ""
+
+
 def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's name
     """Print what went wrong and return the status that says so."""
     from relight.cli.output import complain  # noqa: PLC0415  not needed for --help
@@ -110,7 +120,7 @@ def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's na
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.ClickException):
-        error = UsageError(error.format_message(), place=_where(error), next=_usage(error))
+        error = UsageError(error.format_message(), place=_where(error), next=_misplaced(error) or _usage(error))
     if not isinstance(error, RelightError):
         from relight.cli.bug import bug  # noqa: PLC0415
 
@@ -131,7 +141,5 @@ def _usage(error: click.ClickException) -> str:
 
 def wanted_format(argv: Sequence[str]) -> str:
     """Return "json" where the command line asks for it, however the rest of it fares."""
-    words: list[Any] = list(argv)
-    pairs = zip(words, [*words[1:], ""], strict=True)
-    json = any(word == "--format=json" or (word == "--format" and after == "json") for word, after in pairs)
+    json = "--format=json" in argv or ("--format", "json") in pairwise(argv)
     return "json" if json else "text"

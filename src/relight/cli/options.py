@@ -106,7 +106,7 @@ _STATE = "Where runs are kept [default: $RELIGHT_STATE, else the platform's stat
 
 def _shared(formats: tuple[str, ...]) -> list[Callable[[Any], Any]]:
     return [
-        click.option("--format", type=click.Choice(formats), default="text", show_default=True, help="What stdout is."),
+        click.option("--format", type=click.Choice(formats), default="text", show_default=True, help="Form of stdout."),
         click.option("--hosts", type=PATH, metavar="FILE", help=_HOSTS),
         click.option("--state", type=PATH, metavar="DIR", help=_STATE),
         click.option("--signatures", type=PATH, metavar="DIR", multiple=True, help="A folder of own signatures."),

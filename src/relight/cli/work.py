@@ -123,6 +123,7 @@ def _wishes(asked: Asked) -> dict[str, Any]:
         "replace": asked.replace,
         "wait": asked.wait,
         "keep": asked.keep,
+        "forget": asked.forget,
     }
 
 

@@ -1,0 +1,217 @@
+"""Wrong usage, wrong files, and what is said about them (CONTRACT.md section 1)."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.cli.conftest import Relight
+
+from relight.cli import logging
+from relight.cli import main as cli
+from relight.cli.main import COMMANDS, failed
+from relight.cli.manual import cli_page
+from relight.cli.schema import SCHEMAS, schema_of
+
+ROOT = Path(__file__).parents[2]
+HELP = "from relight.cli.main import run; run(['--help'])"
+PLAYBOOK = 'name = "x"\n[flags]\nmodel-path = "m"\n'
+
+
+def test_without_arguments_help_is_printed(relight: Relight) -> None:
+    done = relight()
+
+    assert done.status == 0
+    assert all(name in done.out for name in COMMANDS)
+
+
+def test_the_commands_of_the_contract_are_there(relight: Relight) -> None:
+    told = relight("--help").out
+
+    for name in ("deploy", "retry", "report", "diagnose", "check", "runs", "status", "logs", "stop", "playbook", "init",
+                 "explain", "lab", "schema"):  # fmt: skip
+        assert name in told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(relight: Relight, name: str) -> None:
+    done = relight(name, "--help")
+
+    assert (done.status, done.err) == (0, "")
+    assert "Usage: relight" in done.out
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "cli.md").read_text() == cli_page(), "run `make docs`"
+
+
+def test_an_unknown_command_is_answered_with_the_near_one(relight: Relight) -> None:
+    done = relight("dianose", "x.log")
+
+    assert done.status == 2
+    assert "did you mean 'diagnose'?" in done.err
+
+
+def test_an_unknown_option_is_answered_with_the_near_one(relight: Relight) -> None:
+    done = relight("retry", "--max-atempts", "3")
+
+    assert done.status == 2
+    assert "--max-attempts" in done.err
+
+
+def test_an_option_before_the_command_is_told_to_go_after_it(relight: Relight) -> None:
+    assert "goes after the command" in relight("--state", "x", "runs").err
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "no playbook": (["retry", "--host", "h"], "PLAYBOOK is missing"),
+    "no host": (["retry", "play.toml"], "--host NAME is missing"),
+    "no such playbook": (["retry", "none.toml", "--host", "h"], "no such file"),
+    "typo in a key": (["deploy", "typo.toml", "--host", "h"], "did you mean 'health'?"),
+    "no hosts file": (["deploy", "play.toml", "--host", "h"], "no hosts.toml"),
+    "unknown host": (["deploy", "play.toml", "--host", "rtx", "--hosts", "h.toml"], "did you mean 'rtx8'?"),
+    "events and record": (["retry", "play.toml", "--host", "h", "--events", "-", "--format", "json"], "both"),
+    "resume with playbook": (["retry", "play.toml", "--resume", "x"], "cannot go with --resume"),
+    "resume with host": (["retry", "--host", "h", "--resume", "x"], "cannot go with --resume"),
+    "resume of nothing": (["retry", "--resume", "x"], "no run 'x'"),
+    "several hosts": (["retry", "play.toml", "--host", "a", "--host", "b"], "not yet"),
+    "no duration": (["retry", "play.toml", "--host", "h", "--deadline", "8 hours"], "90s, 45m, 8h or 1h30m"),
+    "no launches": (["retry", "play.toml", "--host", "h", "--max-attempts", "0"], "x>=1"),
+    "set without value": (["retry", "play.toml", "--host", "h", "--set", "tp-size"], "NAME=VALUE"),
+    "set and unset": (["retry", "play.toml", "--host", "h", "--set", "a=1", "--unset", "a"], "set and unset"),
+    "secret in set": (["retry", "play.toml", "--host", "h", "--set", "api-key=planted"], "secret-flags"),
+    "secret in env": (["retry", "play.toml", "--host", "h", "--env", "HF_TOKEN=planted"], "secrets"),
+    "no log": (["diagnose", "none.log"], "none.log"),
+    "no source folder": (["diagnose", "none.log", "--source", "nowhere"], "--source nowhere"),
+    "no such run": (["report", "x"], "no run 'x'"),
+    "no run at all": (["status"], "no run is kept here yet"),
+    "unknown kind": (["explain", "oom.gpu.kv_pol"], "did you mean 'oom.gpu.kv_pool'"),
+    "unknown schema": (["schema", "recrd"], "did you mean 'record'?"),
+    "unknown format": (["runs", "--format", "yaml"], "yaml"),
+    "no signatures there": (["explain", "unknown", "--signatures", "nowhere"], "--signatures nowhere"),
+    "no playbook to check": (["playbook", "check", "nowhere"], "no such file or folder"),
+    "no such line": (["playbook", "new", "a", "--from", "empty.log:3"], "there is no line 3"),
+    "no address": (["init", "a b"], "no address"),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> None:
+    (tmp_path / "play.toml").write_text(PLAYBOOK)
+    (tmp_path / "typo.toml").write_text(PLAYBOOK + "[helth]\n")
+    (tmp_path / "h.toml").write_text('[hosts.rtx8]\naddress = "gpu1"\n')
+    (tmp_path / "empty.log").write_text("")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_usage_is_status_2_and_one_clear_sentence(relight: Relight, what: str) -> None:
+    words, said = WRONG[what]
+
+    done = relight(*words)
+
+    assert done.status == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert "planted" not in done.err + done.out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("what", [w for w in WRONG if w != "unknown format"])
+def test_with_json_wrong_usage_is_one_document_too(relight: Relight, what: str) -> None:
+    words, _ = WRONG[what]
+
+    done = relight(*words, "--format", "json")
+
+    jsonschema.validate(done.json, schema_of("error"))
+    assert done.json["error"]["status"] == 2
+
+
+@pytest.mark.usefixtures("files")
+def test_nothing_is_kept_of_a_run_that_could_not_begin(relight: Relight, tmp_path: Path) -> None:
+    relight("deploy", "typo.toml", "--host", "h")
+
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_a_missing_secret_is_named_before_anything_is_launched(relight: Relight, tmp_path: Path) -> None:
+    hosts = '[hosts.rtx8]\naddress = "local"\n[hosts.rtx8.secrets]\nHF_TOKEN = "env:RELIGHT_TEST_ABSENT"\n'
+    (tmp_path / "h.toml").write_text(hosts)
+
+    done = relight("deploy", "play.toml", "--host", "rtx8", "--hosts", "h.toml")
+
+    assert done.status == 2
+    assert "RELIGHT_TEST_ABSENT is missing or empty" in done.err
+
+
+def test_a_bug_is_status_70_and_one_document(capfd: pytest.CaptureFixture[str]) -> None:
+    assert failed(ZeroDivisionError("by accident"), "json") == 70
+
+    out, err = capfd.readouterr()
+    jsonschema.validate(json.loads(out), schema_of("error"))
+    assert json.loads(out)["error"]["status"] == 70
+    assert "a bug in relight: ZeroDivisionError: by accident" in err
+
+
+def test_a_bug_in_a_run_is_kept_in_its_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    logging.start(tmp_path)
+    try:
+        failed(ZeroDivisionError("by accident"), "text")
+    finally:
+        logging.stop()
+
+    assert "ZeroDivisionError" in (tmp_path / "bug.txt").read_text()
+    assert f"the run folder is {tmp_path}" in capfd.readouterr().err
+
+
+def test_an_interrupt_is_status_130(relight: Relight, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.relight, "main", interrupted)
+
+    assert relight("runs").status == 130
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_is_one(relight: Relight, name: str) -> None:
+    done = relight("schema", name)
+
+    jsonschema.Draft202012Validator.check_schema(done.json)
+    assert done.status == 0
+
+
+def test_schemas_are_listed(relight: Relight) -> None:
+    assert set(relight("schema").out.split()) == {
+        "record", "diagnosis", "check", "plan", "error", "runs", "event", "hosts", "playbook", "signature",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed(relight: Relight, shell: str) -> None:
+    done = relight("completion", shell)
+
+    assert done.status == 0
+    assert "_RELIGHT_COMPLETE" in done.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from relight.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+
+    assert not {"paramiko", "fabric", "pydantic", "rich", "structlog", "jinja2", "zstandard"} & set(loaded)
+
+
+def test_help_is_there_at_once() -> None:
+    def once() -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", HELP], capture_output=True, check=True)
+        return time.perf_counter() - began
+
+    assert min(once() for _ in range(5)) < 0.5
