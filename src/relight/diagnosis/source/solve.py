@@ -92,6 +92,10 @@ class Problem:
         found = [e for t in seen.values() for e in (self._of_env(t) if isinstance(t, Env) else self._of_field(t))]
         return sorted(found, key=lambda e: (e.cost, e.value.far))
 
+    def edit(self, name: str, value: Value, term: Field | Env) -> Edit:
+        """Return one edit outside the search, free of cost."""
+        return Edit(name, value, term if isinstance(term, Env) else None, 0.0)
+
     def _of_field(self, term: Field) -> Iterator[Edit]:
         spelled = self.known.spelling(term.name)
         if spelled is None:

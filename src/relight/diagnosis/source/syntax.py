@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 LARGEST, LONGEST_FILE = 4 << 20, 30_000
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -15,12 +15,20 @@ class UnreadableError(Exception):
 
 
 def parse(text: str, line: int | None = None) -> ast.Module:
-    """Parse a file; of a very long one only the top-level block around `line`. Raises UnreadableError."""
+    """Parse a file; of a very long one only the top-level block around `line`. Raises UnreadableError.
+
+    The last few trees are kept: one failure after another is read from the same files.
+    """
     if len(text) > LARGEST:
         raise UnreadableError(f"the file is larger than {LARGEST >> 20} MiB")
     rows = text.split("\n")
     if len(rows) > LONGEST_FILE:
         text = _block(rows, line)
+    return _parsed(text)
+
+
+@lru_cache(maxsize=6)
+def _parsed(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             # The parser warns about odd escapes in foreign source; that is not ours to report.
