@@ -6,7 +6,9 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
@@ -54,9 +56,10 @@ class Engine:
         """Fork one scheduler."""
         ready, tell = os.pipe()
         listen, requests = os.pipe()
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            run_scheduler_process(self.server_args, number, tell, listen)
+            run_scheduler_process(self.server_args, number, tell, listen, parent)
         os.close(tell)
         os.close(listen)
         return Rank(number, pid, ready, requests)
@@ -105,17 +108,21 @@ class Engine:
         if since(0, 5, 16):
             me = os.getpid()
             say(f"kill_process_tree called: parent_pid={me}, include_parent={include_parent}, pid={me}")
-        for pid in (*(rank.pid for rank in self.ranks), self.detokenizer):
+        for pid in (*(rank.pid for rank in self.ranks if rank.code is None), self.detokenizer):
             if pid:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         if include_parent:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def send(self, batch: dict[str, int]) -> None:
-        """Hand a batch to all ranks that live."""
+    def run(self, batch: dict[str, int]) -> None:
+        """Have all ranks run a batch; where one of them is dead or hangs, this never returns."""
         for rank in self.ranks:
             if exit_code(rank) is None:
                 os.write(rank.requests, json.dumps(batch).encode() + b"\n")
+        for rank in self.ranks:
+            if not read_line(rank.ready):
+                threading.Event().wait()
 
     def dead(self) -> Rank | None:
         """Return a rank that has ended, if there is one."""
@@ -146,9 +153,10 @@ def exit_code(rank: Rank, *, wait: bool = False) -> int | None:
 
 def start_detokenizer() -> int:
     """Fork the process that turns tokens into text."""
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        die_with_parent()
+        die_with_parent(parent)
         for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         set_title("sglang::detokenizer")

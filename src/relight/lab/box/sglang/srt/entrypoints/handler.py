@@ -16,6 +16,7 @@ from sglang.srt.stand_in.kernels import due
 from sglang.srt.stand_in.log import say
 from sglang.srt.stand_in.world import holds, scenario, since
 
+STUCK = 0.4  # seconds without an answer of the ranks; the real engine waits twenty
 OPEN_PATHS = ("/health", "/metrics", "/ready")
 
 
@@ -27,7 +28,8 @@ class Service:
         self.server_args = server_args
         self.engine = engine
         self.up = False
-        self.stuck = False
+        self.busy_since: float | None = None
+        self.batch = threading.Lock()
         self.count = itertools.count(1)
         self.lock = threading.Lock()
         self.running = 0
@@ -51,12 +53,11 @@ class Service:
         batch = {"tokens": min(tokens, self.server_args.chunked_prefill_size)}
         if fault:
             batch["fault"] = scenario().faults.index(fault)
-        self.engine.send(batch)
-        if fault or self.engine.dead():
-            self.stuck = True
-            threading.Event().wait()
+        with self.batch:
+            self.busy_since = time.monotonic()
+            self.engine.run(batch)
+            self.busy_since = None
         self.say_batch(tokens)
-        time.sleep(0.02)
         return next((s.shape for s in scenario().sicknesses if holds(s.when, values)), "")
 
     def say_batch(self, tokens: int) -> None:
@@ -70,7 +71,8 @@ class Service:
     @property
     def well(self) -> bool:
         """Say whether the ranks answer."""
-        return not self.stuck and self.engine.dead() is None
+        stuck = self.busy_since is not None and time.monotonic() - self.busy_since > STUCK
+        return not stuck and self.engine.dead() is None
 
 
 class Handler(BaseHTTPRequestHandler):

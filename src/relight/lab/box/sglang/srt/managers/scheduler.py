@@ -60,11 +60,12 @@ class Scheduler:
             self.tag,
         )
 
-    def event_loop_overlap(self, requests: int) -> None:
-        """Run the batches that come through the pipe `requests`, one JSON object per line, until it closes."""
+    def event_loop_overlap(self, requests: int, done: int) -> None:
+        """Run the batches that come through the pipe `requests`, one JSON object per line; answer each in `done`."""
         with os.fdopen(requests) as lines:
             for line in lines:
                 self.run_batch(json.loads(line))
+                os.write(done, b"done\n")
 
     def run_batch(self, batch: dict[str, int]) -> None:
         """Run one batch."""
@@ -76,9 +77,10 @@ class Scheduler:
 class FailureReport:
     """Print what a rank died of and tell the parent, whatever it was."""
 
-    def __init__(self, tag: str) -> None:
-        """Speak as rank `tag`."""
+    def __init__(self, tag: str, parent: int) -> None:
+        """Speak as rank `tag` and tell the process `parent`."""
         self.tag = tag
+        self.parent = parent
 
     def __enter__(self) -> None:
         """Begin."""
@@ -91,24 +93,24 @@ class FailureReport:
             os._exit(0)
         say(f"Scheduler hit an exception: {current_traceback(error)}", self.tag)
         rest(0.25)
-        os.kill(os.getppid(), signal.SIGQUIT)
+        os.kill(self.parent, signal.SIGQUIT)
         rest(5.0)
         os._exit(1)
 
 
-def run_scheduler_process(server_args: ServerArgs, rank: int, ready: int, requests: int) -> NoReturn:
-    """Be rank `rank`: write one line to the pipe `ready` when up, then serve what comes through `requests`."""
-    die_with_parent()
+def run_scheduler_process(server_args: ServerArgs, rank: int, ready: int, requests: int, parent: int) -> NoReturn:
+    """Be rank `rank`: write a line to the pipe `ready` when up and after every batch that came through `requests`."""
+    die_with_parent(parent)
     for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     tag = rank_tag(server_args, rank)
     set_title(f"sglang::scheduler{'_' + tag.replace(' ', '_') if tag else ''}")
-    with FailureReport(tag):
+    with FailureReport(tag, parent):
         scheduler = Scheduler(server_args, rank, tag)
         if rank == 0:
             scheduler.say_ready()
         os.write(ready, json.dumps(scheduler.summary()).encode() + b"\n")
-        scheduler.event_loop_overlap(requests)
+        scheduler.event_loop_overlap(requests, ready)
     os._exit(0)
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends."""
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends; end at once where `parent` is gone already."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def set_title(title: str) -> None:
