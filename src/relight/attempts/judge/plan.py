@@ -39,9 +39,11 @@ def first_questions(health: Health, book: Book, facts: Facts) -> tuple[Question,
     own = tuple(_generate("probe", p, book, facts, exact=exact) for p in health.probes)
     if not health.builtin and own:
         return own
-    plain = tuple(_generate("plain", p, book, facts, exact=exact) for p in book.plain)
+    # Which question it is makes no difference where the text is not judged: two are enough.
+    facts_asked, prose_asked = (book.plain[:2], book.sampled[:1]) if exact else (book.plain, book.sampled)
+    plain = tuple(_generate("plain", p, book, facts, exact=exact) for p in facts_asked)
     chat = () if exact else tuple(_chat(p, book, facts) for p in book.chat)
-    sampled = tuple(_generate("sampled", Probe(p), book, facts, exact=exact) for p in book.sampled)
+    sampled = tuple(_generate("sampled", Probe(p), book, facts, exact=exact) for p in prose_asked)
     return (*plain, *own, *chat, *sampled)
 
 
