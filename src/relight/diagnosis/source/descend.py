@@ -14,7 +14,7 @@ from relight.diagnosis.source.places import bind, items_of
 from relight.diagnosis.source.reading import Guard, Kind
 from relight.diagnosis.source.scope import RECEIVERS, Scope
 from relight.diagnosis.source.syntax import Function, Module, UnreadableError, last_name, spans
-from relight.diagnosis.source.terms import FALSE, TRUE, Op, Opaque, Term, both, either, negate
+from relight.diagnosis.source.terms import FALSE, TRUE, Field, Op, Opaque, Term, both, either, negate
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,14 @@ class Frame:
 
     def takes_only_settings(self) -> bool:
         """Say whether the function has no parameter besides the settings."""
+        return not self.parameters()
+
+    def parameters(self) -> list[str]:
+        """Return the function's parameters besides the settings."""
         if self.function is None:
-            return True
+            return []
         spec = self.function.args
-        return all(p.arg in RECEIVERS for p in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
+        return [p.arg for p in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if p.arg not in RECEIVERS]
 
 
 @dataclass
@@ -76,6 +80,9 @@ class Descent:
     def start(self, frames: list[Frame], scope: Scope) -> Outcome:
         """Follow `frames` (outermost first) to the failing line of the last one."""
         self._frames = frames
+        for name in frames[0].parameters():
+            # Nobody says what it was given; a flag of the same name is the best guess, and the message may know more.
+            scope.names[name] = Field(name)
         outcome = self._into(0, scope, [])
         outcome.checks = scope.checks
         return outcome

@@ -134,7 +134,7 @@ class Problem:
         message = self.reading.message
         named = spelled in message or spelled.replace("-", "_") in message
         valued = named and not value.unset and not isinstance(value.value, bool) and str(value.value) in message
-        return -0.25 * named - 0.25 * valued
+        return -0.25 * named - 0.5 * valued
 
     # --- search
 
