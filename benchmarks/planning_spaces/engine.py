@@ -32,7 +32,7 @@ def _constraint(fault: Fault, flags: Mapping[str, Any]) -> Constraint:
     return Constraint("args.py", 1, "a condition", flags=fault.blames, values=held)
 
 
-def wrong(space: Space, fault: Fault, settings: Settings, random: Random) -> Diagnosis:
+def wrong(fault: Fault, settings: Settings, random: Random) -> Diagnosis:
     """Return a diagnosis that blames something else, as sure of itself as a right one."""
     flags = [n for n in settings.flags if n not in fault.blames and n not in {"model", "ranks"}] or ["backend"]
     blamed = tuple(random.sample(flags, k=min(len(flags), random.randint(1, 2))))

@@ -42,7 +42,9 @@ def play(space: Space, *, wrongly: float = 0.0, ask: bool = False, world: World 
     """Run the planner until it ends; `wrongly` is the share of diagnoses replaced by wrong ones."""
     random = Random(space.seed + 1)
     played, attempts = Played(space), list[Attempt]()
-    world = world or World(parser=space.parser, version="1.0", knowledge=space.knowledge, can_ask=ask)
+    world = world or World(
+        parser=space.parser, version="1.0", knowledge=space.knowledge, can_ask=ask, load_seconds=600.0
+    )
     record = Record("r", "f", "p", "h", ("h",))
 
     def tell(settings: Settings) -> Diagnosis | None:
@@ -50,7 +52,7 @@ def play(space: Space, *, wrongly: float = 0.0, ask: bool = False, world: World 
         if fault is None:
             return None
         mistaken = random.random() < wrongly
-        return wrong(space, fault, settings, random) if mistaken else diagnosed(fault, settings)
+        return wrong(fault, settings, random) if mistaken else diagnosed(fault, settings)
 
     for _ in range(MOST_STEPS):
         began = process_time()
@@ -92,7 +94,7 @@ def _launched(
     settings, n = step.candidate.settings, len(attempts) + 1
     mine = key(settings, played.space.parser)
     played.repeats += any(key(s, played.space.parser) == mine for s in played.launched)
-    played.condemned += any(_hit(nogood, settings, played.space) for nogood in plan.nogoods if nogood.hard)
+    played.condemned += any(_hit(nogood, settings) for nogood in plan.nogoods if nogood.hard)
     played.launched.append(settings)
     played.rungs.append(step.rung)
     found = tell(settings)
@@ -101,7 +103,7 @@ def _launched(
         played.end, played.given_up = "healthy", step.candidate.cost
 
 
-def _hit(nogood: Nogood, settings: Settings, space: Space) -> bool:
+def _hit(nogood: Nogood, settings: Settings) -> bool:
     """Say whether settings match a nogood; only equality, lack and presence occur among hard ones here."""
     return all(_true(t.op, settings.flags.get(t.name), t.value) for t in nogood.terms)
 

@@ -24,7 +24,7 @@ def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Gro
     for name in dict.fromkeys([*high, *low]):
         if name in high and name in low and low[name] > high[name]:
             continue
-        value = _number(name, effective, ground, view)
+        value = _number(name, facts, effective, ground, view)
         found += _above(name, high.get(name), value) + _below(name, low.get(name), value)
     return tuple(found)
 
@@ -45,8 +45,12 @@ def _flag(stem: str, ground: Ground) -> str:
     return near[0] if len(near) == 1 else ""
 
 
-def _number(name: str, effective: Mapping[str, Any], ground: Ground, view: View) -> float | None:
+def _number(
+    name: str, facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View
+) -> float | None:
     value = terms.current(Term(name, "set"), view, ground.names)
+    if value is None:
+        value = next((v for k, v in facts.items() if v is not None and _flag(k, ground) == name), None)
     value = effective.get(name.replace("-", "_")) if value is None else value
     return float(value) if isinstance(value, int | float) else None
 

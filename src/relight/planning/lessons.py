@@ -120,7 +120,14 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
     undone = _undone(diagnosis.repairs, core, ground, view)
-    return [Lesson(core, cause.kind, confidence, undone, repairs=diagnosis.repairs)]
+    cores = [core, *_as_resolved(core, ground, view)]
+    return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs) for c in cores]
+
+
+def _as_resolved(core: tuple[Term, ...], ground: Ground, view: View) -> list[tuple[Term, ...]]:
+    """Return the condition for a number the engine chose itself: a bound says nothing about a flag not given."""
+    chosen = {t for t in core if t.op in {"<=", ">="} and terms.current(t, view, ground.names) is None}
+    return [tuple(Term(t.name, "unset") if t in chosen else t for t in core)] if chosen else []
 
 
 def _of_constraint(

@@ -88,10 +88,11 @@ class Search:
         """Return where to go from a node that is known to fail, None if it is not."""
         if findings:
             return moves.past_the_parser(node, findings, self.ground)
+        # Every conflict must be left in the end, so the way out of one is enough; the smallest leads on fastest.
         condemned = [t for t in self.lessons if t.holds(view, self.ground)]
         if condemned:
-            bounding = self._bounding(view)
-            return (n for t in condemned for n in moves.out_of(t, node, view, self.ground, bounding))
+            smallest = min(condemned, key=lambda t: (len(t.core), len(t.undone)))
+            return moves.out_of(smallest, node, view, self.ground, self._bounding(view))
         attempts = self._failed(settings, view)
         if attempts or view.key in self.avoid:
             repairs = [r for a in attempts if a.diagnosis for r in a.diagnosis.repairs]
