@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.lab.conftest import free_port
 
 from relight import lab
 from relight.hosts import open_host
@@ -113,7 +114,10 @@ def test_the_loopback_server_starts_nothing_but_the_agent(tmp_path: Path) -> Non
 
 
 def test_a_lab_whose_relight_was_killed_is_swept_up_by_the_next(tmp_path: Path) -> None:
-    code = f"from relight import lab; from pathlib import Path; import os; lab.open(Path({str(tmp_path)!r}), 'oom-hidden'); os._exit(9)"
+    code = (
+        "import os, pathlib; from relight import lab; "
+        f"lab.open(pathlib.Path({str(tmp_path)!r}), 'oom-hidden'); os._exit(9)"
+    )
     subprocess.run([sys.executable, "-c", code], check=False, timeout=20)
     assert [path.name[:4] for path in tmp_path.iterdir()] == ["lab-"]
     (folder,) = tmp_path.iterdir()
@@ -142,8 +146,6 @@ def test_an_unknown_scenario_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_stranger_listens_where_the_scenario_has_one(tmp_path: Path) -> None:
-    from tests.lab.conftest import free_port
-
     port = free_port()
     with lab.open(tmp_path, "port-taken", sshd=False, port=port) as machine:
         host = open_host(machine.spec)

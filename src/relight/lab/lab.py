@@ -40,9 +40,10 @@ class Lab:
         self._front: Front | None = None
         try:
             self.spec = self._start(sshd)
-            self._strangers = [self._stranger(foreign) for foreign in scenario.foreign]
+            for foreign in scenario.foreign:
+                self._hold(foreign)
             if scenario.listener and port:
-                self._strangers.append(self._listener(port))
+                self._run("lab_stranger", "--listen", str(port))
         except (OSError, RelightError):
             self.close()
             raise
@@ -72,22 +73,22 @@ class Lab:
         """Return what answers SSH: "sshd" or "loopback"."""
         return "sshd" if type(self._front).__name__ == "Sshd" else "loopback"
 
-    def _stranger(self, foreign: Foreign) -> "subprocess.Popen[bytes]":
+    def _hold(self, foreign: Foreign) -> None:
         """Start a process that holds memory on a card and is nobody's."""
-        return self._run("lab_stranger", str(foreign.card), str(foreign.mib), foreign.name, str(int(foreign.hidden)))
+        self._run("lab_stranger", str(foreign.card), str(foreign.mib), foreign.name, str(int(foreign.hidden)))
 
-    def _listener(self, port: int) -> "subprocess.Popen[bytes]":
-        """Start a process that listens on `port` and says nothing."""
-        return self._run("lab_stranger", "--listen", str(port))
-
-    def _run(self, module: str, *words: str) -> "subprocess.Popen[bytes]":
+    def _run(self, module: str, *words: str) -> None:
         """Start a process of the machine and wait until it says that it is there."""
         child = subprocess.Popen(
-            [str(self.python), "-m", module, *words], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd="/"
+            [str(self.python), "-m", module, *words],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            env={"HOME": str(self.folder / "home"), "SPT_NOENV": "1"},
         )
+        self._strangers.append(child)
         if child.stdout and not child.stdout.readline():
             raise RelightError(f"a process of the lab did not start: {words}", place="lab")
-        return child
 
     def snippet(self) -> str:
         """Return a hosts.toml table that reaches this lab."""
@@ -110,6 +111,7 @@ class Lab:
             self._front.close()
         end_processes(self.folder)
         for child in self._strangers:
+            child.kill()
             child.wait()
             if child.stdout:
                 child.stdout.close()
