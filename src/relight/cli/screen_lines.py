@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
-from relight.cli.screen_state import View
+from relight.cli.screen_state import View, settings_of
 from relight.reports.edits import brief, diff
 from relight.reports.prose import capital, ended_by, phase, why_failed
 from relight.reports.world import cards, kinds
@@ -14,6 +15,7 @@ from relight.words.events import Event
 from relight.words.settings import Repair
 from relight.words.text import shown
 
+_LONGEST = 160
 CLOCK, ABOUT = 10, 11
 """Columns before what is said."""
 Said = tuple[str, str, str]
@@ -71,13 +73,17 @@ def _asked(seen: Seen) -> tuple[Said, ...]:
 
 
 def _launched(seen: Seen) -> tuple[Said, ...]:
-    because = f" ({seen.now.because})" if seen.now.because else ""
+    because = f" ({shorten(seen.now.because, _LONGEST, placeholder=' ...')})" if seen.now.because else ""
     rung = f" with {seen.now.rung} weights" if seen.now.rung == "dummy" else ""
-    head = (seen.about, f"launching{rung}{because}", "")
-    if seen.before.settings is None or seen.now.settings is None:
-        return (head,)
-    edits = brief(diff(seen.before.settings, seen.now.settings))
-    return (head, *(("change", line, _edit_style(line)) for line in edits))
+    return ((seen.about, f"launching{rung}{because}", ""), *_edits(seen))
+
+
+def _edits(seen: Seen) -> tuple[Said, ...]:
+    """Say what is changed against the last launch, or against the first settings where nothing was launched yet."""
+    settings = settings_of(seen.data)
+    if seen.before.settings is None or settings is None:
+        return ()
+    return tuple(("change", line, _edit_style(line)) for line in brief(diff(seen.before.settings, settings)))
 
 
 def _edit_style(line: str) -> str:
@@ -106,7 +112,7 @@ def _diagnosed(seen: Seen) -> tuple[Said, ...]:
     refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
     place = f" ({found.cause.kind}, {found.log}:{found.cause.line})" if found.cause.line else f" ({found.cause.kind})"
     said = capital(why_failed(found)).replace("`", "").rstrip(".")
-    return (*refused, ("cause", f"{said}{place}", "red"))
+    return (*refused, *(_edits(seen) if refused else ()), ("cause", f"{said}{place}", "red"))
 
 
 _BEFORE_LAUNCH = {"parse", "validate"}

@@ -107,7 +107,9 @@ def _marked(view: View, it: Happened) -> View:
 def _diagnosed(view: View, it: Happened) -> View:
     found = it.data.get("diagnosis")
     cause = found.cause if isinstance(found, Diagnosis) else None
-    return replace(view, alive=False, cause=cause, doing="choosing the next change")
+    # Settings that were refused before any launch are the ones to compare with only as long as there are no others.
+    settings = view.settings or settings_of(it.data)
+    return replace(view, alive=False, cause=cause, settings=settings, doing="choosing the next change")
 
 
 def _changed(view: View, it: Happened) -> View:

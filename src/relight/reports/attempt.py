@@ -62,16 +62,18 @@ def _changed(step: Step) -> list[Block]:
     if step.before is None:
         return [Para(("The settings as asked for.",))]
     if not step.edits:
-        return [Para((f"The same settings as attempt {step.before.n}.", *_because(step.reasons)))]
-    blocks: list[Block] = [Edits("changed", step.edits, _because(step.reasons))]
+        again = _because(step)
+        return [Para((f"The same settings as attempt {step.before.n}.", *([" "] if again else []), *again))]
+    blocks: list[Block] = [Edits("changed", step.edits, _because(step))]
     if step.from_asked and set(step.from_asked) != set(step.edits):
         blocks.append(Edits("in all", step.from_asked, ("against what was asked for",)))
     return blocks
 
 
-def _because(reasons: Sequence[Repair]) -> Prose:
-    said: list[str | object] = []
-    for reason in reasons:
+def _because(step: Step) -> Prose:
+    said: list[str | object] = [f"Lever {move}." for move in step.moved[:1]]
+    said += [f" Lever {move}." for move in step.moved[1:]]
+    for reason in step.reasons:
         text = sentence(reason.why) or sentence(f"Proposed by {origin(reason.origin)}")
         costs = sentence(f"gives up: {reason.gives_up}") if reason.gives_up else ()
         alters = (" This can alter answers.",) if reason.alters_answers else ()
@@ -171,18 +173,19 @@ def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
 def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
     taken = became(repair, attempt.settings, later)
     left = "passed over: it costs more" if repair.cost > cheapest else "passed over"
-    said = _became(taken, attempt) if taken else left if later else "not tried"
+    said = _became(taken, attempt, later[0].n) if taken else left if later else "not tried"
     lines = brief(edits_of(repair, attempt.settings))
     return Choice(lines, said, _taken_tone(taken, attempt), _reason(repair), _costs(repair))
 
 
-def _became(taken: Attempt, failed: Attempt) -> str:
+def _became(taken: Attempt, failed: Attempt, following: int) -> str:
     if taken.outcome == "rejected":
         return f"refused by {taken.rung} (attempt {taken.n})"
+    verb = "taken" if taken.n == following else "tried later"
     if taken.outcome in {"healthy", "aborted", None}:
-        return f"taken: attempt {taken.n}, {outcome(taken)}"
+        return f"{verb}: attempt {taken.n}, {outcome(taken)}"
     end = "the same failure again" if _same_failure(taken, failed) else "got past this failure"
-    return f"taken: attempt {taken.n}, {end}"
+    return f"{verb}: attempt {taken.n}, {end}"
 
 
 def _taken_tone(taken: Attempt | None, failed: Attempt) -> Tone:

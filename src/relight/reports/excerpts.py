@@ -59,7 +59,7 @@ def source(constraint: Constraint) -> Excerpt | None:
     if not lines:
         return None
     spans = _operand(lines, constraint.operand) or _line(lines, constraint.line)
-    said = _said(constraint)
+    said = _said(constraint, " ".join(lines[i][1] for i in spans))
     last = max(spans, default=-1)
     rows = []
     for i, (number, text) in enumerate(_dedented(lines)):
@@ -94,10 +94,12 @@ def _line(lines: Sequence[tuple[int, str]], line: int) -> dict[int, tuple[int, i
     }
 
 
-def _said(constraint: Constraint) -> str:
-    """Say what the marked operand held: "false: a is 1"."""
-    named = _named(constraint.operand, constraint.values)
+def _said(constraint: Constraint, marked: str) -> str:
+    """Say what the marked text held: "false: a is 1"."""
+    named = _named(marked, constraint.values)
     held = ", ".join(f"{field(name)} is {value(v)}" for name, v in named.items())
+    if marked.lstrip().startswith("raise"):
+        return "raised here"
     return f"false: {held}" if held else "this did not hold"
 
 
@@ -106,8 +108,10 @@ def _named(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def other_values(constraint: Constraint) -> dict[str, Any]:
-    """Return the values that the marked operand does not mention."""
-    told = _named(constraint.operand, constraint.values)
+    """Return the values that the marked text does not mention."""
+    lines = [(number, text.rstrip()) for number, text in constraint.excerpt]
+    spans = _operand(lines, constraint.operand) or _line(lines, constraint.line)
+    told = _named(" ".join(lines[i][1] for i in spans), constraint.values)
     return {name: v for name, v in constraint.values.items() if name not in told}
 
 

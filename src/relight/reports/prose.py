@@ -7,6 +7,7 @@ from typing import Any
 from relight.reports.blocks import Code, Prose, Tone
 from relight.words.attempt import Attempt, Exit
 from relight.words.diagnosis import Diagnosis
+from relight.words.settings import WrittenFloat
 
 OUTCOME_WORDS = {
     "healthy": "healthy",
@@ -45,9 +46,8 @@ def sentence(text: str) -> Prose:
 
 
 def capital(text: str) -> str:
-    """Return text with a capital where it begins with a plain word."""
-    plain_word = text[1:2].islower() or text[1:2] == " "
-    return text[:1].upper() + text[1:] if plain_word else text
+    """Return text with a capital where it begins with a plain word, not with the name of a file or a field."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+(?:'[a-z]+)?(?:[\s,:;-]|$)", text) else text
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -83,6 +83,8 @@ def value(held: Any) -> str:
         return "not given"
     if isinstance(held, bool):
         return "true" if held else "false"
+    if isinstance(held, float) and not isinstance(held, WrittenFloat):
+        return f"{held:.4g}"
     if isinstance(held, Mapping):
         return ", ".join(f"{k} {value(v)}" for k, v in held.items()) or "empty"
     if isinstance(held, list | tuple):

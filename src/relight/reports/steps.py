@@ -11,13 +11,17 @@ from relight.words.settings import Change, Repair, Settings
 
 @dataclass(frozen=True)
 class Step:
-    """One attempt, what it changed against the launch before it and against what was asked, and why."""
+    """One attempt, what it changed against the launch before it and against what was asked, and why.
+
+    `reasons` are the repairs that are new in it, `moved` the levers whose variant changed.
+    """
 
     attempt: Attempt
     before: Attempt | None
     edits: tuple[Edit, ...] = ()
     from_asked: tuple[Edit, ...] = ()
     reasons: tuple[Repair, ...] = ()
+    moved: tuple[str, ...] = ()
 
     @property
     def in_words(self) -> str:
@@ -41,8 +45,19 @@ def _step(attempt: Attempt, before: Attempt | None, asked: Settings) -> Step:
     if before is None:
         return Step(attempt, None)
     edits = diff(before.settings, attempt.settings)
-    new = tuple(c for c in attempt.changes if c not in before.changes) or attempt.changes
-    return Step(attempt, before, edits, diff(asked, attempt.settings), new)
+    new = tuple(c for c in attempt.changes if c not in before.changes)
+    return Step(attempt, before, edits, diff(asked, attempt.settings), new, _moved(before, attempt))
+
+
+def _moved(before: Attempt, now: Attempt) -> tuple[str, ...]:
+    """Return the levers whose variant is another one, in words."""
+    names = [n for n in dict.fromkeys((*before.choice, *now.choice)) if before.choice.get(n) != now.choice.get(n)]
+    return tuple(f"{n} from {variant(before.choice.get(n))} to {variant(now.choice.get(n))}" for n in names)
+
+
+def variant(position: int | None) -> str:
+    """Return which variant of a lever is meant; positions count from 1, None is off."""
+    return "off" if position is None else f"variant {position}"
 
 
 def became(repair: Repair, settings: Settings, later: Sequence[Attempt]) -> Attempt | None:

@@ -5,10 +5,12 @@ from typing import Any
 
 from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone, words
 from relight.reports.prose import count, prose, sentence, sure, value
+from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
 from relight.reports.world import facts
 from relight.words.attempt import LeverState, Nogood, Option, OptionStatus, Record
 
+_FEW = 4
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
 _OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
 
@@ -35,7 +37,7 @@ def levers_table(record: Record) -> Table | None:
     if not levers:
         return None
     rows = tuple(
-        ((lever.name,), (_variant(lever.requested),), (_variant(lever.kept),), (_effect(lever),), _changed(lever))
+        ((lever.name,), (variant(lever.requested),), (variant(lever.kept),), (_effect(lever),), _changed(lever))
         for lever in levers
     )
     tones: tuple[Tone, ...] = tuple(_lever_tone(lever) for lever in levers)
@@ -59,10 +61,6 @@ def _from_attempts(record: Record) -> tuple[LeverState, ...]:
     return tuple(
         LeverState(name, asked.get(name), last.choice.get(name)) for name in dict.fromkeys((*asked, *last.choice))
     )
-
-
-def _variant(position: int | None) -> str:
-    return "off" if position is None else f"variant {position}"
 
 
 def _effect(lever: LeverState) -> str:
@@ -135,8 +133,18 @@ def nogoods_table(record: Record) -> Table | None:
     """Return what is now known not to work."""
     if not record.nogoods:
         return None
-    rows = tuple((prose(n.when), (n.kind,), prose(n.because), (_proof(n),)) for n in record.nogoods)
+    rows = tuple((_when(n, record), (n.kind,), prose(n.because), (_proof(n),)) for n in record.nogoods)
     return Table("Combinations that cannot work, from what was seen", ("when", "kind", "seen in", "how sure"), rows)
+
+
+def _when(nogood: Nogood, record: Record) -> Prose:
+    """Say when it holds; a condition as long as the settings it was seen with is those settings."""
+    seen = next((a for a in record.attempts if nogood.because == f"attempt {a.n}"), None)
+    given = len(seen.settings.flags) + len(seen.settings.env) if seen else 0
+    exact = [term for term in nogood.terms if term.op == "="]
+    if given > _FEW and len(exact) == len(nogood.terms) >= given - 1:
+        return (f"the settings of {nogood.because}, as a whole",)
+    return prose(nogood.when)
 
 
 def _proof(nogood: Nogood) -> str:
