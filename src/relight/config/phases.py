@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from relight.config.literals import literals
 from relight.words.errors import UsageError
 from relight.words.knowledge import MarkRole, PhasePattern
 
-KEYS = ("id", "phase", "role", "regex", "patience")
+KEYS = ("id", "phase", "role", "regex", "patience", "literal")
 
 
 def load_phases(file: Path) -> tuple[PhasePattern, ...]:
@@ -33,10 +34,22 @@ def _pattern(item: Mapping[str, Any], patience: Mapping[str, float], place: str)
     if missing:
         raise UsageError(f"key {missing[0]!r} is missing", place=f"{place}: {name}")
     if item["role"] not in get_args(MarkRole):
-        raise UsageError(f"unknown role {item['role']!r}", place=f"{place}: {name}", next=f"known: {get_args(MarkRole)}")
+        raise UsageError(
+            f"unknown role {item['role']!r}", place=f"{place}: {name}", next=f"known: {get_args(MarkRole)}"
+        )
     _compiles(item["regex"], f"{place}: {name}")
     seconds = float(item.get("patience", patience.get(item["phase"], 0.0)))
-    return PhasePattern(name, item["phase"], item["role"], item["regex"], seconds)
+    return PhasePattern(name, item["phase"], item["role"], item["regex"], seconds, _literals(item, f"{place}: {name}"))
+
+
+def _literals(item: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    """Return the texts of which a marked line holds one; frames are no lines."""
+    if item["role"] in {"frame", "routine"}:
+        return ()
+    found = tuple(item.get("literal", ())) or tuple(sorted(literals(item["regex"])))
+    if not found:
+        raise UsageError("no text of 6 or more characters must occur in the regex", place=place, next="name it in literal")
+    return tuple(text.lower() for text in found)
 
 
 def _compiles(regex: str, place: str) -> None:

@@ -28,7 +28,7 @@ class Marks:
 
     def __init__(self, phases: Iterable[PhasePattern]) -> None:
         compiled = [(p, re.compile(p.regex)) for p in phases]
-        self._patterns = [(p, regex) for p, regex in compiled if p.role != "frame"]
+        self._patterns = [(p, regex) for p, regex in compiled if p.role not in {"frame", "routine"}]
         self._frames = [(p.phase, regex) for p, regex in compiled if p.role == "frame"]
 
     def phase_of_frames(self, places: str) -> str | None:

@@ -8,7 +8,7 @@ from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
-MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame"]
+MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame", "routine"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,9 @@ class PhasePattern:
     """A line that marks a phase. `regex` is searched in the message after the prefix was taken off.
 
     With role "frame" it is searched in the frames of a traceback instead ("path/file.py function", one a line).
-    `patience` is how long (seconds) the phase may stay silent without a sign of life.
+    Role "routine" are whole lines of everyday serving that show nothing and need not be looked at.
+    `patience` is how long (seconds) the phase may stay silent without a sign of life. One of `literal` (lower case)
+    occurs in every line that matches; () where that is not known.
     """
 
     id: str
@@ -24,6 +26,7 @@ class PhasePattern:
     role: MarkRole
     regex: str
     patience: float = 0.0
+    literal: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
