@@ -1,6 +1,7 @@
 """A stop takes the whole tree, nothing else, and is verified; leftovers are found and cleared."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -127,7 +128,7 @@ def test_a_crash_is_not_called_a_stop(host: AgentHost, start: Start, until: Unti
     assert not host.status(attempt).stopped
 
 
-def test_shared_memory_that_a_dead_server_left_is_cleared_and_that_of_others_is_not(
+def test_shared_memory_that_a_crashed_server_left_is_cleared_and_that_of_others_is_not(
     host: AgentHost, start: Start, until: Until
 ) -> None:
     mine, other = (Path(SHM) / f"{whose}_test_{os.getpid()}" for whose in ("relight", "stranger"))
@@ -137,13 +138,25 @@ def test_shared_memory_that_a_dead_server_left_is_cleared_and_that_of_others_is_
     folder = Path(host.status(attempt).log).parent
     until(lambda: mine.name in (folder / "tree.json").read_text())
 
-    host.stop(attempt, patience=1)
+    os.kill(host.status(attempt).pid or 0, signal.SIGKILL)
+    until(lambda: host.status(attempt).state == "ended")
 
     assert [(x.kind, x.what) for x in host.leftovers()] == [("shm", str(mine))]
     assert host.clean([attempt]) == ()
     assert not mine.exists()
     assert other.exists()
     other.unlink()
+
+
+def test_a_stop_leaves_no_shared_memory(host: AgentHost, start: Start, until: Until) -> None:
+    mine = Path(SHM) / f"relight_stop_test_{os.getpid()}"
+    attempt = start("--shm", mine.name, "--stay")
+    folder = Path(host.status(attempt).log).parent
+    until(lambda: (folder / "tree.json").exists() and mine.name in (folder / "tree.json").read_text())
+
+    host.stop(attempt, patience=1)
+
+    assert not mine.exists()
 
 
 def test_a_build_lock_of_a_dead_owner_is_cleared_and_a_held_one_is_not(

@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -152,3 +154,64 @@ def sshd_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 def sshd(sshd_at: Callable[..., Server]) -> Server:
     """Start one server."""
     return sshd_at()
+
+
+class Proxy:
+    """A TCP proxy on loopback that hurts its connections: it cuts after a number of bytes, or stops passing any on."""
+
+    def __init__(self, target: int) -> None:
+        self.cut_after: Callable[[], int | None] = lambda: None
+        self.stalled = threading.Event()
+        self.cuts = 0
+        self._target = target
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client = self._socket.accept()[0]
+                server = socket.create_connection(("127.0.0.1", self._target), 10)
+                self._pairs.append((client, server))
+                for source, sink, left in ((client, server, None), (server, client, self.cut_after())):
+                    threading.Thread(target=self._pump, args=(source, sink, left), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, left: int | None) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536 if left is None else min(65536, left)):
+                while self.stalled.is_set():
+                    threading.Event().wait(0.05)
+                sink.sendall(data)
+                left = None if left is None else left - len(data)
+                if left == 0:
+                    self.cuts += 1
+                    break
+        for end in (source, sink):
+            with suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        self.stalled.clear()
+        self._socket.close()
+        for pair in self._pairs:
+            for end in pair:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+
+
+@pytest.fixture
+def proxy(sshd: Server) -> Iterator[Proxy]:
+    """Put a proxy before the server; its port is known to known_hosts too."""
+    proxy = Proxy(sshd.port)
+    with sshd.known_hosts.open("a") as file:
+        file.write(f"[127.0.0.1]:{proxy.port} {sshd.host_key()}\n")
+    yield proxy
+    for host in sshd.hosts:
+        host.close()
+    proxy.close()

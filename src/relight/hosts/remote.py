@@ -4,6 +4,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import tenacity
@@ -285,7 +286,7 @@ class AgentHost:
         asked = oracle.request(candidates, parser, without=self.spec.env)
         ran = self.run(oracle.command(), stdin=asked, timeout=timeout, launch_env=True)
         said = oracle.answers(ran, candidates)
-        return Validation(said.answers, said.asked, said.why, time.monotonic() - began)
+        return replace(said, seconds=time.monotonic() - began)
 
     def lock(self, owner: Owner, *, gpus: Sequence[int], port: int | None, timeout: float = 20.0) -> tuple[Holder, ...]:
         """Take or renew a lock."""

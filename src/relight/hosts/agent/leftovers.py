@@ -10,8 +10,8 @@ from typing import Any, Iterable
 from relight.hosts.agent.attempts import attempt_ids, stage_of, tree_of
 from relight.hosts.agent.folders import Refused, Site, attempt_folder, attempts_folder, expand, read_json, remove_tree
 from relight.hosts.agent.processes import all_processes, command_of, is_alive
-from relight.hosts.agent.shared import SHM, holders_of
-from relight.hosts.agent.stop import kill_tree, living, wait_while
+from relight.hosts.agent.shared import holders_of, unused_shared
+from relight.hosts.agent.stop import kill_tree, living, seen_shared, wait_while
 
 # File locks that exist as long as they are held: one whose owner died blocks every later build. Kernel locks do not.
 BATONS = (
@@ -56,32 +56,18 @@ def ended_attempts(site: Site) -> list[str]:
 def leftovers_of(site: Site, attempts: Iterable[str]) -> list[dict[str, Any]]:
     """Return live processes and unused shared memory of these attempts."""
     procs, found = all_processes(), []
-    shm: dict[str, str] = {}
     for attempt in attempts:
         for proc in tree_of(site, attempt, procs):
             if proc.state != "Z":
                 why = "in uninterruptible sleep: only a reboot or a GPU reset ends it" if proc.state == "D" else ""
                 found.append(left("process", command_of(proc), attempt, proc.pid, why))
-        shm.update(dict.fromkeys(shared_memory(attempt_folder(site, attempt)), attempt))
-    used = holders_of(set(shm), procs) if shm else {}
-    return found + [left("shm", path, attempt, None, "") for path, attempt in shm.items() if path not in used]
+        found += [left("shm", path, attempt, None, "") for path in unused_shared(seen_shared(site, attempt), procs)]
+    return found
 
 
 def left(kind: str, what: str, attempt: str, pid: int | None, why: str) -> dict[str, Any]:
     """Return a leftover as the answer shows it."""
     return {"kind": kind, "what": what, "attempt_id": attempt, "pid": pid, "why": why}
-
-
-def shared_memory(folder: str) -> list[str]:
-    """Return the files in /dev/shm that the supervisor saw this attempt use and that are still the same."""
-    recorded = (read_json(os.path.join(folder, "tree.json")) or {}).get("shm", {})
-    found = []
-    for name, inode in recorded.items():
-        path = os.path.join(SHM, name)
-        with suppress(OSError):
-            if os.lstat(path).st_ino == inode:
-                found.append(path)
-    return found
 
 
 def stale_batons(site: Site) -> list[dict[str, Any]]:

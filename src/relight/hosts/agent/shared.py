@@ -31,6 +31,18 @@ def inodes_of(names: Iterable[str]) -> dict[str, int]:
     return found
 
 
+def unused_shared(recorded: dict[str, int], pids: Iterable[int]) -> list[str]:
+    """Return the recorded files (name and inode) that are still the same ones and that no process holds."""
+    found = []
+    for name, inode in recorded.items():
+        path = os.path.join(SHM, name)
+        with suppress(OSError):
+            if os.lstat(path).st_ino == inode:
+                found.append(path)
+    used = holders_of(set(found), pids) if found else {}
+    return [path for path in found if path not in used]
+
+
 def mapped_names(pid: int) -> set[str]:
     """Return the names in /dev/shm that a process maps."""
     try:

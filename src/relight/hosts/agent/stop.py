@@ -10,7 +10,8 @@ from typing import Any
 
 from relight.hosts.agent.attempts import describe, stage_of, tree_of
 from relight.hosts.agent.folders import Site, attempt_folder, read_json, write_private
-from relight.hosts.agent.processes import Proc, is_alive, process
+from relight.hosts.agent.processes import Proc, all_processes, is_alive, process
+from relight.hosts.agent.shared import unused_shared
 
 STRAGGLERS = 3.0  # what is left after its main process is gone gets this long after SIGTERM
 DEATH = 10.0  # SIGKILL only queues the teardown of a process that holds a GPU
@@ -25,6 +26,10 @@ def ask_stop(site: Site, attempt: str, patience: float) -> dict[str, Any]:
     ask_to_end(site, attempt, folder, patience)
     killed = kill_tree(site, attempt)
     left = await_death(site, attempt)
+    if not left:
+        for path in unused_shared(seen_shared(site, attempt), all_processes()):
+            with suppress(OSError):
+                os.unlink(path)
     state = read_json(os.path.join(folder, "state.json")) or {}
     exit_record = stage_of(folder, state, read_json(os.path.join(folder, "exit.json")))
     return {
@@ -48,6 +53,12 @@ def ask_to_end(site: Site, attempt: str, folder: str, patience: float) -> None:
         for proc in rest:
             send(proc, signal.SIGTERM)
         wait_while(lambda: bool(living(site, attempt)), min(patience, STRAGGLERS))
+
+
+def seen_shared(site: Site, attempt: str) -> dict[str, int]:
+    """Return the files in /dev/shm that the supervisor saw this attempt use, with their inodes."""
+    recorded = read_json(os.path.join(attempt_folder(site, attempt), "tree.json")) or {}
+    return dict(recorded.get("shm", {}))
 
 
 def living(site: Site, attempt: str) -> list[Proc]:

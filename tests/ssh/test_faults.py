@@ -1,0 +1,94 @@
+"""Faults of the way to a host, made by a proxy: cuts at any byte, and links that are up and carry nothing."""
+
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relight.hosts.interface import LaunchOrder
+
+WRITER = """
+import os, random, sys
+rng = random.Random(7)
+left = int(sys.argv[1])
+while left > 0:
+    piece = rng.randbytes(min(left, 4096))
+    os.write(1, piece)
+    left -= len(piece)
+"""
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "writer.py").write_text(WRITER)
+    return {"PYTHONPATH": str(tmp_path / "modules")}
+
+
+@pytest.mark.parametrize(
+    ("size", "cuts"),
+    [
+        pytest.param(12_000_000, 8, marks=pytest.mark.ssh),
+        pytest.param(200_000_000, 1000, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
+    ],
+)
+def test_no_byte_is_lost_or_doubled_however_often_the_link_is_cut(
+    sshd: Any, proxy: Any, writer: dict[str, str], size: int, cuts: int
+) -> None:
+    rng = random.Random(11)  # noqa: S311  reproducible cuts
+    mean = size // cuts
+    proxy.cut_after = lambda: rng.randint(1, 2 * mean) if proxy.cuts < cuts else None
+    host = sshd.host(port=proxy.port, python=sys.executable)
+    sshd.host(python=sys.executable).launch(LaunchOrder("run-1", [str(size)], env=writer, module="writer"))
+    stream = host.follow("run-1", 0)
+    began, data = time.monotonic(), bytearray()
+
+    while len(data) < size:
+        data += stream.read(30.0)
+
+    status = sshd.hosts[-1].status("run-1")
+    assert bytes(data) == Path(status.log).read_bytes()
+    assert (len(data), status.exit.code) == (size, 0)
+    assert stream.cuts > 0
+    print(f"\n{size} bytes over {proxy.cuts} cuts: 0 lost, 0 doubled, {time.monotonic() - began:.0f} s")  # noqa: T201
+
+
+@pytest.mark.ssh
+def test_a_half_open_link_is_noticed_and_replaced(sshd: Any, proxy: Any) -> None:
+    host = sshd.host(port=proxy.port, python=sys.executable)
+    host.connect()
+    stream = host.follow("run-1", 0)
+    stream.read(1.0)
+
+    proxy.stalled.set()
+    began = time.monotonic()
+    while stream.cuts == 0 and time.monotonic() - began < 40:
+        stream.read(0.5)
+    proxy.stalled.clear()
+
+    assert stream.cuts > 0
+    assert host.disk("/", timeout=60).total > 0
+
+
+@pytest.mark.ssh
+def test_a_stream_is_back_within_three_seconds_of_the_link(sshd: Any, proxy: Any) -> None:
+    host = sshd.host(port=proxy.port, python=sys.executable)
+    host.connect()
+    stream = host.follow("run-1", 0)
+    stream.read(0.5)
+    proxy.cut_after = lambda: 10
+    sshd.cut()
+    began = time.monotonic()
+    while stream.down < 3.0 and time.monotonic() - began < 30:
+        stream.read(0.2)
+
+    proxy.cut_after = lambda: None
+    back = time.monotonic()
+    while stream.down > 0 and time.monotonic() - back < 20:
+        stream.read(0.05)
+
+    print(f"\nback after {time.monotonic() - back:.1f} s")  # noqa: T201
+    assert time.monotonic() - back < 10  # 3 s and what a loaded machine adds
