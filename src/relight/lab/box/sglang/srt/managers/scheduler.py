@@ -10,11 +10,11 @@ from typing import NoReturn
 from sglang.srt.distributed.parallel_state import init_distributed_environment
 from sglang.srt.managers.tp_worker import TpModelWorker
 from sglang.srt.server_args import ServerArgs
-from sglang.srt.speculative.eagle_worker import EAGLEWorker, initialize
+from sglang.srt.speculative.eagle_worker import EAGLEWorker
 from sglang.srt.stand_in.allocator import Card
 from sglang.srt.stand_in.log import current_traceback, say
 from sglang.srt.stand_in.process import die_with_parent, set_title
-from sglang.srt.stand_in.world import rest, scenario
+from sglang.srt.stand_in.world import rest, scenario, since
 
 
 class Scheduler:
@@ -34,10 +34,31 @@ class Scheduler:
         free = [Card(base + n).free - self.card.used for n in range(self.server_args.tp_size)]
         init_distributed_environment(self.server_args, self.rank, self.tag, self.card)
         free = [gib - self.card.used for gib in free]
+        self.init_tp_model_worker(free)
+        self.maybe_init_draft_worker()
+        if since(0, 5, 16):
+            self.init_pools_and_graphs()
+
+    def init_tp_model_worker(self, free: list[float]) -> None:
+        """Bring up the target; `free` is what the cards had (GiB)."""
         self.tp_worker = TpModelWorker(self.server_args, self.rank, self.tag, self.card, free)
-        runner = self.tp_worker.model_runner
-        draft = EAGLEWorker(self.server_args, self.rank, self.tag, runner) if self.speculative else None
-        initialize(runner, draft)
+
+    def maybe_init_draft_worker(self) -> None:
+        """Bring up the draft model, where there is one."""
+        self.draft_worker = None
+        if self.speculative:
+            self.draft_worker = EAGLEWorker(self.server_args, self.rank, self.tag, self.tp_worker.model_runner)
+
+    def init_pools_and_graphs(self) -> None:
+        """Allocate and capture once all weights are there, as releases from 0.5.16 on do."""
+        target = self.tp_worker.model_runner
+        target.init_memory_pool()
+        if self.draft_worker:
+            self.draft_worker.init_memory_pool()
+        target.init_attention_backend()
+        target.init_device_graphs()
+        if self.draft_worker:
+            self.draft_worker.init_cuda_graphs()
 
     @property
     def speculative(self) -> bool:

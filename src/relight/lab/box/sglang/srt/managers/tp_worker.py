@@ -11,8 +11,12 @@ class TpModelWorker:
     """The target model on one rank."""
 
     def __init__(self, server_args: ServerArgs, rank: int, tag: str, card: Card, free: list[float]) -> None:
-        """Make the runner; it loads when it is told to."""
-        self.model_runner = ModelRunner(server_args, rank, tag, card, free)
+        """Load the model, and all that goes with it where the release does it in one go."""
+        self.server_args = server_args
+        self._init_model_runner(rank, tag, card, free)
+
+    def _init_model_runner(self, rank: int, tag: str, card: Card, free: list[float]) -> None:
+        self.model_runner = ModelRunner(self.server_args, rank, tag, card, free)
 
     def forward_batch_generation(self, fault: Fault | None, num_tokens: int) -> None:
         """Run one batch."""

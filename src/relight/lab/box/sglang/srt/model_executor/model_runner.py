@@ -25,7 +25,7 @@ class ModelRunner:
     """The model on one rank. `free` is what the cards of all ranks had before anything was loaded (GiB)."""
 
     def __init__(self, server_args: ServerArgs, rank: int, tag: str, card: Card, free: list[float]) -> None:
-        """Keep what the steps need; nothing is loaded yet."""
+        """Bring the model up as far as the release does it at once."""
         self.server_args = server_args
         self.rank = rank
         self.tag = tag
@@ -35,13 +35,15 @@ class ModelRunner:
         self.sizes = PoolSizes(0, 0.0)
         self.experts = FusedMoE(server_args.by_flag(), rank)
         self.hybrid = server_args.model_config.hybrid
+        self.initialize()
 
     def initialize(self) -> None:
-        """Do all steps, as releases up to 0.5.15 do them before the draft model is touched."""
+        """Load; releases up to 0.5.15 do all the rest too before they touch the draft model."""
         self.load_model()
-        self.init_memory_pool()
-        self.init_attention_backend()
-        self.init_device_graphs()
+        if not since(0, 5, 16):
+            self.init_memory_pool()
+            self.init_attention_backend()
+            self.init_device_graphs()
 
     def load_model(self) -> None:
         """Load the weights."""

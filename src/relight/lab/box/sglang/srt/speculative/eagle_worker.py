@@ -16,12 +16,20 @@ class EAGLEWorker:
     """The draft model beside a target model."""
 
     def __init__(self, server_args: ServerArgs, rank: int, tag: str, target: ModelRunner) -> None:
-        """Keep the target whose card and pool sizes the draft shares."""
+        """Bring the draft up beside `target`, whose card and pool sizes it shares."""
         self.server_args = server_args
         self.rank = rank
         self.tag = tag
         self.target = target
         self.card = target.card
+        self.init_draft_model()
+
+    def init_draft_model(self) -> None:
+        """Load; releases up to 0.5.15 do all the rest too."""
+        self.load_model()
+        if not since(0, 5, 16):
+            self.init_memory_pool()
+            self.init_cuda_graphs()
 
     def load_model(self) -> None:
         """Load the weights of the draft. The old worker loads the whole target a second time."""
@@ -51,33 +59,3 @@ class EAGLEWorker:
             cuda_graph_runner.say_begin(what, before, self.tag, [])
             cuda_graph_runner.CudaGraphRunner(self.server_args, self.rank, self.card, self.target.forward, SHARE)
             cuda_graph_runner.say_end(what, before, self.card.free, self.tag)
-
-    def initialize(self) -> None:
-        """Do all steps, as releases up to 0.5.15 do them after the target is complete."""
-        self.load_model()
-        self.init_memory_pool()
-        self.init_cuda_graphs()
-
-
-def initialize_together(target: ModelRunner, draft: EAGLEWorker | None) -> None:
-    """Do the steps of target and draft in the order of releases from 0.5.16 on: all weights first."""
-    target.load_model()
-    if draft:
-        draft.load_model()
-    target.init_memory_pool()
-    if draft:
-        draft.init_memory_pool()
-    target.init_attention_backend()
-    target.init_device_graphs()
-    if draft:
-        draft.init_cuda_graphs()
-
-
-def initialize(target: ModelRunner, draft: EAGLEWorker | None) -> None:
-    """Bring up the models of one rank in the order of the release."""
-    if since(0, 5, 16):
-        initialize_together(target, draft)
-        return
-    target.initialize()
-    if draft:
-        draft.initialize()
