@@ -40,14 +40,14 @@ def _certain(reply: Reply, i: int) -> bool:
 
 
 def sameness(pairs: Sequence[tuple[Question, Reply]], thinking: re.Pattern[str]) -> Iterator[Sign]:
-    """Yield a sign for one long answer that was given to three questions or more.
+    """Yield a sign for one long answer that was given where four different things or more were expected.
 
     Models that think aloud (`thinking`) do begin alike, whatever they are asked.
     """
     asked: dict[str, set[str]] = {}
     for question, reply in pairs:
         if len(reply.text.strip()) >= 12 and question.expect and not thinking.search(reply.text):
-            asked.setdefault(reply.text.strip(), set()).add(question.prompt)
-    for text, prompts in asked.items():
-        if len(prompts) >= 3:
-            yield Sign("numerics.garbage", 1, f"{len(prompts)} different questions have the answer {text[:40]!r}")
+            asked.setdefault(reply.text.strip(), set()).add(question.expect)
+    for text, expected in asked.items():
+        if len(expected) >= 4:
+            yield Sign("numerics.garbage", 1, f"{len(expected)} different questions have the answer {text[:40]!r}")
