@@ -55,9 +55,13 @@ def pattern_of(text: str) -> str:
     bare = _PREFIX.sub("", text).strip()
     parts, at = [], 0
     for match in _VARYING.finditer(bare):
-        parts += [re.escape(bare[at : match.start()]), r"\d+(?:\.\d+)?" if match[0][0].isdigit() else r".+?"]
+        parts += [re.escape(bare[at : match.start()]), r"\d+(?:\.\d+)?" if _is_number(match[0]) else r".+?"]
         at = match.end()
     return "".join([*parts, re.escape(bare[at:])]).replace(r"\ ", " ")
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
 
 
 def _file(text: str, kind: str, sample: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -15,14 +16,14 @@ from relight.config import shipped
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook
 from relight.config.signatures import load_signature
+from relight.diagnosis.check import check as check_signatures
 from relight.journal.codec import to_json
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
+from relight.words.playbook import Playbook
 from relight.words.settings import Change
+from relight.words.signature import Signature
 from relight.words.text import shown
-
-_OTHER = {"flags.toml", "renames.toml", "phases.toml", "judge.toml"}
-"""Files of an engine that are neither playbooks nor signatures; their own loaders check them."""
 
 
 @click.group()
@@ -38,33 +39,28 @@ def check(shared: Common, *, paths: tuple[Path, ...]) -> int:
 
     A flag that no sampled version knows is only a warning here: a host's own parser decides.
     """
-    found = [finding for file in files(paths or (shipped.folder(),)) for finding in checked(file)]
-    found += collisions(shared)
-    return _told(shared, ordered(found), len(files(paths or (shipped.folder(),))))
+    found = files(paths or (shipped.folder(),))
+    knowledge = load_knowledge(shared.signature_folders)
+    signatures = [file for file in found if is_signature(file)]
+    findings = [finding for file in found if file not in signatures for finding in playbook_findings(file, knowledge)]
+    findings += signature_findings(signatures, knowledge)
+    return _told(shared, ordered(findings), len(found))
 
 
 def files(paths: Sequence[Path]) -> list[Path]:
-    """Return the TOML files among `paths` and below the folders of them. UsageError for a path that is not there."""
+    """Return the TOML files among `paths` and below the folders of them. UsageError for a path that is not there.
+
+    What stands beside a folder `signatures` is the engine's own knowledge, which its own loaders check.
+    """
     out: list[Path] = []
     for path in paths:
         if path.is_dir():
-            out += sorted(p for p in path.rglob("*.toml") if p.name not in _OTHER)
+            out += sorted(p for p in path.rglob("*.toml") if not (p.parent / "signatures").is_dir())
         elif path.is_file():
             out.append(path)
         else:
             raise UsageError("no such file or folder", place=str(path), next="name playbooks, signatures, or folders")
     return out
-
-
-def checked(file: Path) -> Iterator[Finding]:
-    """Yield what is wrong with one playbook or signature."""
-    try:
-        if is_signature(file):
-            load_signature(file)
-        else:
-            yield from _playbook_findings(file)
-    except UsageError as error:
-        yield Finding("error", error.place or str(file), error.text, error.next)
 
 
 def is_signature(file: Path) -> bool:
@@ -78,31 +74,45 @@ def is_signature(file: Path) -> bool:
     return "flags" not in data and bool({"kind", "sample", "title"} & set(data))
 
 
-def _playbook_findings(file: Path) -> Iterator[Finding]:
-    loaded = load_playbook(file)
-    knowledge = load_knowledge(engine=loaded.engine)
-    parser = knowledge.parser_for(None)
-    if parser is None:
-        return
-    found = cases(loaded, overrides=Change(), host_env={}, parser=None, version=None)
-    for finding in parse_findings(found, parser, knowledge):
-        text = f"{finding.text} (newest known: {parser.version})"
-        yield Finding("warning" if finding.severity == "error" else finding.severity, finding.place, text, finding.next)
+def signature_findings(found: Sequence[Path], knowledge: Knowledge) -> list[Finding]:
+    """Return what is wrong with signature files, each judged among all signatures there are."""
+    tried = [_signature(file) for file in found]
+    findings = [one for one in tried if isinstance(one, Finding)]
+    loaded = [one for one in tried if isinstance(one, Signature)]
+    ids = {signature.id for signature in loaded}
+    others = tuple(signature for signature in knowledge.signatures if signature.id not in ids)
+    for sentence in check_signatures(replace(knowledge, signatures=(*others, *loaded)), loaded):
+        place, _, text = sentence.partition(": ")
+        findings.append(Finding("error", place, text))
+    return findings
 
 
-def collisions(shared: Common) -> list[Finding]:
-    """Return what is wrong with the signatures taken together, own ones included."""
+def _signature(file: Path) -> Signature | Finding:
     try:
-        knowledge = load_knowledge(shared.signature_folders)
+        return load_signature(file)
     except UsageError as error:
-        return [Finding("error", error.place, error.text, error.next)]
-    return [Finding("error", fault.place, fault.text, fault.next) for fault in _faults(knowledge)]
+        return Finding("error", error.place, error.text, error.next)
 
 
-def _faults(knowledge: Knowledge) -> Sequence[UsageError]:
-    from relight.diagnosis.check import check_signatures  # noqa: PLC0415  matches every sample
+def playbook_findings(file: Path, knowledge: Knowledge) -> list[Finding]:
+    """Return what is wrong with a playbook; what depends on the version only as a warning."""
+    try:
+        loaded = load_playbook(file)
+    except UsageError as error:
+        return [Finding("error", error.place or str(file), error.text, error.next)]
+    return list(_by_version(loaded, knowledge))
 
-    return tuple(check_signatures(knowledge))
+
+def _by_version(loaded: Playbook, knowledge: Knowledge) -> Iterator[Finding]:
+    """Yield a warning for each combination that no sampled version takes as it is, told by the newest that may."""
+    told: dict[str, list[Finding]] = {}
+    for version, parser in knowledge.versions.items():
+        for case in cases(loaded, overrides=Change(), host_env={}, parser=parser, version=version):
+            found = [f for f in parse_findings([case], parser, knowledge) if f.severity != "note"]
+            if case.place not in told or told[case.place]:
+                told[case.place] = found
+    for place, found in told.items():
+        yield from (Finding("warning", place, finding.text, finding.next) for finding in found)
 
 
 def _told(shared: Common, found: Sequence[Finding], count: int) -> int:

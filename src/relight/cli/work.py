@@ -177,7 +177,8 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
 
     if isinstance(fault, KeyboardInterrupt):
         say(f"relight: interrupted; go on with `relight retry --resume {record.run}`", err=True)
-    elif fault:
+    elif fault and shared.quiet:
+        # Otherwise the screen has said it already.
         say(f"relight: {shown(str(fault))}", err=True)
     if shared.json:
         document(redact_json(to_json(record)))
