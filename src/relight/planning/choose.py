@@ -27,7 +27,8 @@ class Choice:
 def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
     """Return the settings to try next."""
     active = [t for t in lessons if t.hard or (t.confidence >= SUSPECTED and not (t.whole and t.attempts))]
-    found, cut = _search(history, active, ASK_AT_ONCE, distrusted=True)
+    most = ASK_AT_ONCE if history.ground.world.can_ask else 1
+    found, cut = _search(history, active, most, distrusted=True)
     if found:
         return Choice(found)
     choice = _doubted(history, active)

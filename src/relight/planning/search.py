@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 
 from relight.planning import moves, terms
 from relight.planning.equal import Key
+from relight.planning.floors import Floors
 from relight.planning.ground import Ground, Node, Price
 from relight.planning.history import History
 from relight.planning.lessons import Lesson
@@ -15,7 +17,8 @@ from relight.planning.parse_rung import Finding
 from relight.words.attempt import Attempt, Term
 from relight.words.settings import Settings
 
-MOST_NODES = 1000
+MOST_NODES = 300
+MOST_STEPS_DOWN = 60
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,12 @@ class Search:
     _heap: list[tuple[Price, int, Node]] = field(default_factory=list)
     _seen: set[Key] = field(default_factory=set)
     _prices: dict[Hashable, Price] = field(default_factory=dict)
+    _weighed: dict[int, tuple[Node, Callable[[], Iterable[Node]]]] = field(default_factory=dict)
     _order: Iterator[int] = field(default_factory=count)
+
+    @cached_property
+    def _floors(self) -> Floors:
+        return Floors(self.ground)
 
     @property
     def ground(self) -> Ground:
@@ -59,45 +67,73 @@ class Search:
 
     def run(self, wanted: Callable[[Node], bool] = lambda _: True) -> Iterator[Found]:
         """Yield the nodes that nothing speaks against, what gives up least first; only `wanted` ones are looked at."""
-        for _ in range(self.most):
-            if not self._heap:
-                return
-            node = heappop(self._heap)[2]
-            if wanted(node):
-                yield from self._look(node)
+        looked = 0
+        while self._heap and looked < self.most:
+            price, _, node = heappop(self._heap)
+            if id(node) in self._weighed:
+                self.add(self._weighed.pop(id(node))[1]())
+            elif wanted(node):
+                looked += 1
+                yield from self._look(node, price)
         self.cut = bool(self._heap)
+        if self.cut and wanted(self._heap[0][2]):
+            yield from self._down(wanted)
 
-    def _look(self, node: Node) -> Iterator[Found]:
+    def _down(self, wanted: Callable[[Node], bool]) -> Iterator[Found]:
+        """Walk to a node without conflict, fewest conflicts first: not the best one, but one, when time is up."""
+        node = self._heap[0][2]
+        for _ in range(MOST_STEPS_DOWN):
+            view = self.ground.view(node)
+            condemned = [t for t in self.lessons if t.holds(view, self.ground)]
+            if not condemned:
+                yield from self._look(node, self.ground.price(node, self.ground.touched(node)))
+                return
+            smallest = min(condemned, key=lambda t: (len(t.core), len(t.undone)))
+            near = moves.out_of(smallest, node, view, self.ground, self._bounding(view))
+            ranked = [(self._conflicts(n), self.ground.price(n, self.ground.touched(n)), i, n)
+                      for i, n in enumerate(near) if wanted(n) and not self._broken(n)]  # fmt: skip
+            if not ranked:
+                return
+            node = min(ranked)[3]
+
+    def _broken(self, node: Node) -> bool:
+        return self.ground.breaks_a_lever(node, self.ground.touched(node))
+
+    def _conflicts(self, node: Node) -> int:
+        view = self.ground.view(node)
+        return sum(t.holds(view, self.ground) for t in self.lessons) + (view.key in self.history.tried)
+
+    def _look(self, node: Node, price: Price) -> Iterator[Found]:
         settings = self.ground.settings(node)
         view = self.ground.names.view(settings)
         if view.key in self._seen:
             return
         self._seen.add(view.key)
         findings = self.ground.findings(settings)
-        if findings and view.key not in self.history.rejected and view.key not in self.history.tried:
-            yield Found(node, settings, view, findings)
-        onward = self._onward(node, settings, view, findings)
-        if onward is None:
-            yield Found(node, settings, view)
-        else:
-            self.add(onward)
-
-    def _onward(
-        self, node: Node, settings: Settings, view: View, findings: tuple[Finding, ...]
-    ) -> Iterable[Node] | None:
-        """Return where to go from a node that is known to fail, None if it is not."""
         if findings:
-            return moves.past_the_parser(node, findings, self.ground)
-        # Every conflict must be left in the end, so the way out of one is enough; the smallest leads on fastest.
-        condemned = [t for t in self.lessons if t.holds(view, self.ground)]
-        if condemned:
-            smallest = min(condemned, key=lambda t: (len(t.core), len(t.undone)))
-            return moves.out_of(smallest, node, view, self.ground, self._bounding(view))
-        attempts = self._failed(settings, view)
-        if attempts or view.key in self.avoid:
+            if view.key not in self.history.rejected and view.key not in self.history.tried:
+                yield Found(node, settings, view, findings)
+            self.add(moves.past_the_parser(node, findings, self.ground))
+        elif condemned := [t for t in self.lessons if t.holds(view, self.ground)]:
+            self._put_off(node, price, view, condemned)
+        elif (attempts := self._failed(settings, view)) or view.key in self.avoid:
             repairs = [r for a in attempts if a.diagnosis for r in a.diagnosis.repairs]
-            return moves.anywhere(node, view, repairs, self.ground)
-        return None
+            self.add(moves.anywhere(node, view, repairs, self.ground))
+        else:
+            yield Found(node, settings, view)
+
+    def _put_off(self, node: Node, price: Price, view: View, condemned: list[Lesson]) -> None:
+        """Go on from a condemned node only when nothing else can give up as little as its ways out must."""
+        # Every conflict must be left in the end, so the way out of one is enough; the smallest leads on fastest.
+        smallest = min(condemned, key=lambda t: (len(t.core), len(t.undone)))
+        floor = self._floors.floor(node, condemned)
+        weighed = (price[0], round(price[1] + floor, 9), price[2], price[3])
+        # The node is kept beside its ways out, so that its id stays its own.
+        self._weighed[id(node)] = (
+            node,
+            lambda: moves.out_of(smallest, node, view, self.ground, self._bounding(view)),
+        )
+        heappush(self._heap, (weighed, next(self._order), node))
 
     def _failed(self, settings: Settings, view: View) -> tuple[Attempt, ...]:
         twin = None if view.key in self.history.tried else self.history.resolved_as(settings)
