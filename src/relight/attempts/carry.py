@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from relight.attempts.examine import fetched, host_knowledge
-from relight.attempts.prepare import clean, free_port, port_holder, take
+from relight.attempts.launch import port_of
+from relight.attempts.prepare import DEFAULT_PORT, clean, free_port, port_holder, take
 from relight.attempts.refusal import port_taken, refusal
 from relight.attempts.site import Site, log_name
 from relight.hosts.values import HostError, Validation
@@ -42,16 +43,23 @@ def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     """Make the host ready, then journal the intent; the next action starts and follows it."""
     take(site, candidate.settings)
     clean(site)
-    holder = port_holder(site, candidate.settings)
-    if holder:
-        site.port_holder = holder
-        _record_rejected(
-            site, _attempt(site, candidate, "validate"), port_taken(holder, free_port(site, candidate.settings)), holder
-        )
+    if _port_taken(site, candidate):
         return
     attempt = _attempt(site, candidate, rung)
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
     site.note("launched", attempt.n, attempt=_fields(attempt), argv=attempt.argv, rung=rung, because=because)
+
+
+def _port_taken(site: Site, candidate: Candidate) -> bool:
+    """Say whether a stranger listens on the port; that is recorded as a refusal before launch, for the planner."""
+    site.port_holder = port_holder(site, candidate.settings)
+    if not site.port_holder:
+        return False
+    asked = port_of(candidate.settings) or DEFAULT_PORT
+    found = port_taken(asked, site.port_holder, free_port(site, candidate.settings))
+    because = found.cause.summary if found.cause else site.port_holder
+    _record_rejected(site, _attempt(site, candidate, "validate"), found, because)
+    return True
 
 
 def _attempt(site: Site, candidate: Candidate, rung: Rung) -> Attempt:

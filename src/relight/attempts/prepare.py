@@ -96,7 +96,7 @@ def _dirt(site: Site, ids: list[str]) -> tuple[str, ...]:
 
 
 def port_holder(site: Site, settings: Settings) -> str:
-    """Return who listens on the port of a launch, "" when it is free; sockets in TIME_WAIT do not count."""
+    """Return the process that listens on the port of a launch, "" when it is free; TIME_WAIT does not count."""
     port = port_of(settings) or DEFAULT_PORT
     found = _until(site, lambda: tuple(_named(x) for x in site.host.listeners() if x.port == port), limit=5.0)
     return found[0] if found else ""
@@ -109,8 +109,11 @@ def free_port(site: Site, settings: Settings) -> int:
 
 
 def _named(listener: Listener) -> str:
-    who = f"{listener.command} (pid {listener.pid})" if listener.pid else "a process we may not see"
-    return f"port {listener.port} is taken by {who}"
+    return f"{_short(listener.command)} (pid {listener.pid})" if listener.pid else "a process we may not see"
+
+
+def _short(command: str, most: int = 80) -> str:
+    return command if len(command) <= most else f"{command[: most - 3]}..."
 
 
 def _until(site: Site, look: Callable[[], tuple[str, ...]], *, limit: float = LIMIT) -> tuple[str, ...]:

@@ -77,11 +77,11 @@ def _unnamed(because: str) -> Cause:
     return Cause("args", "args.conflict", None, "args.conflict", None, because, None, "args", 1.0, because)
 
 
-def port_taken(holder: str, free: int) -> Diagnosis:
-    """Return the diagnosis of a port that a process not ours listens on; `free` is a port nobody uses."""
-    kind = "comm.port_in_use"
-    cause = Cause("comm", kind, None, kind, None, holder, None, "args", 1.0, holder, blames=("port",))
-    move = Repair(set={"port": free}, why=f"{holder}; {free} is free", origin="message", cost=0.5)
+def port_taken(port: int, holder: str, free: int) -> Diagnosis:
+    """Return the diagnosis of a port that `holder`, a process not ours, listens on; `free` is a port nobody uses."""
+    kind, text = "comm.port_in_use", f"port {port} is taken by {holder}"
+    cause = Cause("comm", kind, None, kind, None, text, None, "args", 1.0, f"Port {port} is taken.", blames=("port",))
+    move = Repair(set={"port": free}, why=f"{text}; {free} is free", origin="message", cost=0.5)
     return Diagnosis(log="", verdict="failed", cause=cause, repairs=(move,), action="person")
 
 
