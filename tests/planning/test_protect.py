@@ -1,0 +1,83 @@
+import pytest
+
+from relight.planning.names import names_of
+from relight.planning.protect import Guard, guard_of
+from relight.words.settings import Change, Repair
+from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
+
+
+def guard(overrides: Change | None = None, **more: object) -> Guard:
+    book = playbook(lever("spec", variant({"speculative-algo": "NEXTN"}), "off"), **more)  # type: ignore[arg-type]
+    return guard_of(book, overrides or Change(), names_of(book, PARSER), KNOWLEDGE)
+
+
+@pytest.mark.parametrize("name", ["model-path", "model", "port", "ssl-keyfile", "tp", "tensor-parallel-size"])
+def test_what_is_always_protected_or_listed_is_refused_under_any_of_its_names(name: str) -> None:
+    assert guard().refusal(Repair({name: 1})).startswith("protected")
+    assert guard().refusal(Repair(unset=(name,))).startswith("protected")
+
+
+def test_allow_frees_what_is_always_protected_but_not_what_the_playbook_protects() -> None:
+    free = guard(allow_flags=frozenset({"port", "tp-size"}))
+
+    assert free.refusal(Repair({"port": 1})) == ""
+    assert free.refusal(Repair({"tp-size": 4})).startswith("protected")
+
+
+def test_overrides_protect_what_they_name() -> None:
+    held = guard(Change({"mem-frac": 0.8}, unset=("cuda-graph-max-bs",), set_env={"A": "1"}))
+
+    assert held.refusal(Repair({"mem-fraction-static": 0.7}))
+    assert held.refusal(Repair({"cuda-graph-max-bs": 8}))
+    assert held.refusal(Repair(unset_env=("A",)))
+
+
+def test_others_keeps_away_what_nobody_gave_but_lets_given_ones_change() -> None:
+    closed = guard(protect_others=True)
+
+    assert "was not given" in closed.refusal(Repair({"mem-fraction-static": 0.7}))
+    assert "was not given" in closed.refusal(Repair(set_env={"NEW": "1"}))
+    assert closed.refusal(Repair({"speculative-algorithm": "EAGLE"})) == ""
+
+
+def test_a_flag_the_host_does_not_have_is_not_added() -> None:
+    assert guard().refusal(Repair({"made-up": 1})) == "this engine has no --made-up"
+
+
+def test_a_number_may_not_leave_its_bounds() -> None:
+    assert guard().refusal(Repair({"mem-frac": 0.99})) == "--mem-frac would leave its bounds"
+    assert guard().refusal(Repair({"mem-frac": 0.5})) == ""
+
+
+def test_a_protected_variable_stays() -> None:
+    assert guard(protect_env=frozenset({"A"})).refusal(Repair(set_env={"A": "0"})) == "protected: A"
+
+
+def test_a_repair_that_is_refused_is_passed_over_for_one_that_is_not() -> None:
+    found = diagnosis(
+        cause("env.gpu_count", blames=("tensor-parallel-size",)),
+        Repair({"tp-size": 4}, origin="message", cost=0.1),
+        Repair({"mem-fraction-static": 0.8}, origin="message", cost=0.9),
+    )
+    book = playbook()
+
+    candidate = launch(book, attempt(launch(book), "crashed", found))
+
+    assert candidate.settings.flags["tp-size"] == 8
+    assert candidate.settings.flags["mem-fraction-static"] == 0.8
+
+
+def test_changes_that_can_alter_answers_come_last_and_are_marked() -> None:
+    found = diagnosis(
+        cause("oom.gpu.kv_pool", blames=("speculative-algorithm",)), Repair({"kv-cache-dtype": "fp8_e4m3"}, cost=0.0)
+    )
+    book = playbook(lever("spec", variant({"speculative-algorithm": "NEXTN"}), "off", keep=9))
+
+    second = launch(book, attempt(launch(book), "crashed", found))
+    third = launch(book, attempt(launch(book), "crashed", found), attempt(second, "crashed", diagnosis(cause("unknown"))))
+
+    assert second.choice == {"spec": None}
+    assert not second.alters_answers
+    assert third.settings.flags["kv-cache-dtype"] == "fp8_e4m3"
+    assert third.alters_answers
+    assert third.changes[0].alters_answers
