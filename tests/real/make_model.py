@@ -1,4 +1,4 @@
-"""Write a tiny GPT-2 with random weights and its own tokenizer: make_model.py FOLDER. Runs under the engine's Python."""
+"""Write a tiny GPT-2 with random weights and its own tokenizer: make_model.py FOLDER (the engine's Python)."""
 
 import json
 import sys
@@ -27,7 +27,9 @@ def write_tokenizer(folder: Path) -> None:
     ends = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
     template = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant: "
     (folder / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **ends, "model_max_length": 2048, "chat_template": template})
+        json.dumps(
+            {"tokenizer_class": "PreTrainedTokenizerFast", **ends, "model_max_length": 2048, "chat_template": template}
+        )
     )
     (folder / "special_tokens_map.json").write_text(json.dumps(ends))
 
