@@ -31,7 +31,7 @@ from relight.hosts.agent.processes import (
     user_name,
 )
 
-MARKS: dict[tuple[int, int], str | None] = {}  # a process keeps its environment: each is read once
+MARKS: dict[tuple[int, int], tuple[str, str] | None] = {}  # a process keeps its environment: each is read once
 
 
 def attempt_ids(site: Site) -> list[str]:
@@ -57,7 +57,7 @@ def ours(site: Site, procs: dict[int, Proc]) -> dict[int, str]:
     for attempt in known:
         for pid in witnessed(site, attempt, procs):
             found[pid] = attempt
-    for pid, attempt in marked(procs).items():
+    for pid, attempt in marked(site, procs).items():
         if attempt in known:
             found.setdefault(pid, attempt)
     return found
@@ -82,8 +82,8 @@ def witnessed(site: Site, attempt: str, procs: dict[int, Proc]) -> list[int]:
     return list(dict.fromkeys(pids + recorded))
 
 
-def marked(procs: dict[int, Proc]) -> dict[int, str]:
-    """Return the processes of our own user that carry an attempt in their environment."""
+def marked(site: Site, procs: dict[int, Proc]) -> dict[int, str]:
+    """Return the processes of our own user that carry an attempt of this work folder in their environment."""
     me, found = os.getuid(), {}
     for key in [k for k in MARKS if k[0] not in procs or procs[k[0]].start != k[1]]:
         MARKS.pop(key, None)
@@ -92,8 +92,9 @@ def marked(procs: dict[int, Proc]) -> dict[int, str]:
         # Before its exec a child still shows its parent's environment, and an unmarked one may get a mark.
         if MARKS.get(key) is None and proc.ppid != 2 and owner_of(proc.pid) == me:
             MARKS[key] = mark_of(proc.pid)
-        if MARKS.get(key):
-            found[proc.pid] = MARKS[key] or ""
+        mark = MARKS.get(key)
+        if mark and mark[0] == site.workdir:
+            found[proc.pid] = mark[1]
     return found
 
 
@@ -102,7 +103,9 @@ def tree_of(site: Site, attempt: str, procs: dict[int, Proc] | None = None) -> l
     procs = all_processes() if procs is None else procs
     state = read_json(os.path.join(attempt_folder(site, attempt), "state.json")) or {}
     supervisor = (state.get("supervisor") or [None])[0]
-    mine = {pid for pid, owner in marked(procs).items() if owner == attempt} | set(witnessed(site, attempt, procs))
+    mine = {pid for pid, owner in marked(site, procs).items() if owner == attempt} | set(
+        witnessed(site, attempt, procs)
+    )
     return [procs[pid] for pid in sorted(mine) if pid != supervisor]
 
 

@@ -7,7 +7,6 @@ import pwd
 from typing import NamedTuple
 
 COMMAND_LIMIT = 2000
-MARK = b"RELIGHT_ATTEMPT="
 
 
 class Proc(NamedTuple):
@@ -77,17 +76,21 @@ def user_name(uid: int | None) -> str:
         return str(uid)
 
 
-def mark_of(pid: int) -> str | None:
-    """Return the attempt that a process carries in its environment; None also where we may not read that."""
+def mark_of(pid: int) -> tuple[str, str] | None:
+    """Return work folder and attempt that a process carries in its environment; None also where we may not read it."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             data = b"\0" + file.read(1 << 20)
     except OSError:
         return None
-    at = data.find(b"\0" + MARK)
-    if at < 0:
-        return None
-    return data[at + 1 + len(MARK) :].split(b"\0", 1)[0].decode("utf-8", "replace")
+    found = [variable_in(data, name) for name in (b"RELIGHT_WORKDIR", b"RELIGHT_ATTEMPT")]
+    return (found[0], found[1]) if all(found) else None
+
+
+def variable_in(environ: bytes, name: bytes) -> str:
+    """Return a variable of an environment as the kernel shows it, a NUL in front; "" where it is not set."""
+    _, found, rest = environ.partition(b"\0" + name + b"=")
+    return rest.split(b"\0", 1)[0].decode("utf-8", "replace") if found else ""
 
 
 def descendants(procs: dict[int, Proc], root: int) -> list[int]:
