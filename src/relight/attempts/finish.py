@@ -3,6 +3,7 @@
 from typing import Any
 
 from relight.attempts.actions import End
+from relight.attempts.effects import with_effect
 from relight.attempts.learn import remember
 from relight.attempts.prepare import clean
 from relight.attempts.site import Site
@@ -46,7 +47,8 @@ def finish(site: Site, end: End) -> Record:
 
 def _final(site: Site, last: Attempt) -> Final:
     env = dict(last.settings.env)
-    levers = lever_states(site.order.playbook, last.choice, last.settings, site.parser)
+    states = lever_states(site.order.playbook, last.choice, last.settings, site.parser)
+    levers = with_effect(states, site.order.playbook, last, last.measured)
     return Final(last.argv, env, levers, last.effective)
 
 

@@ -28,12 +28,13 @@ class Interview:
         self.vigil = vigil
         self.port = port_of(vigil.attempt.settings) or DEFAULT_PORT
         self._token = _token(vigil)
-        self._talk = session(site.order.playbook.health, book, Facts(version=site.version))
+        self._talk = session(site.order.playbook.health, book, _facts(vigil))
         self._next: Ask = next(self._talk)
         self._due = vigil.now
         self._out: list[Future[HttpAnswer]] = []
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="ask")
         self.verdict: Verdict | None = None
+        self.info = ""
 
     def step(self) -> None:
         """Send what is due; take in what came back."""
@@ -43,7 +44,13 @@ class Interview:
         if self._out and all(f.done() for f in self._out):
             answers = tuple(_answered(q, f) for q, f in zip(self._next.questions, self._out, strict=True))
             self._out = []
+            self._listen(answers)
             self._advance(Got(answers, self.vigil.now))
+
+    def _listen(self, answers: tuple[Answered, ...]) -> None:
+        for answer in answers:
+            if answer.question.role == "server" and answer.status == 200:
+                self.info = answer.body
 
     def _advance(self, got: Got) -> None:
         try:
@@ -72,6 +79,11 @@ class Interview:
             token=self._token,
             timeout=question.timeout,
         )
+
+
+def _facts(vigil: Vigil) -> Facts:
+    asked = vigil.attempt.settings.flags.get("speculative-algorithm")
+    return Facts(version=vigil.site.version, speculation=str(asked) if asked else None)
 
 
 def _token(vigil: Vigil) -> Secret | None:
@@ -106,7 +118,7 @@ def judged(vigil: Vigil, verdict: Verdict) -> Ending:
     notes = (*verdict.notes, *verdict.evidence)
     vigil.site.note("judged", attempt.n, attempt={"judged": notes}, verdict=outcome, kind=verdict.kind, notes=notes)
     if outcome == "well":
-        return Ending("healthy", "; ".join(verdict.notes), judged=notes)
+        return Ending("healthy", "; ".join(verdict.notes), judged=notes, measured=verdict.measured)
     lines = tuple(f"relight: sick: {verdict.kind}: {note}" for note in (verdict.notes or ("no note",)))
     return Ending("sick", "; ".join(verdict.notes), judged=notes, lines=lines)
 

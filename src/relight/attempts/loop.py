@@ -93,6 +93,8 @@ def _act(site: Site, action: Action, book: Book) -> None:
                     "exit": ending.exit,
                     "ended": site.stamp(),
                     "judged": ending.judged,
+                    "effective": ending.effective,
+                    "measured": ending.measured,
                     "remarks": ending.lines,
                 },
                 why=ending.why,

@@ -1,6 +1,9 @@
 """One launch, from its order to its verdict."""
 
+from dataclasses import replace
+
 from relight.attempts.clock import epoch
+from relight.attempts.effects import guide_of, in_effect, remarks
 from relight.attempts.follow import Follower
 from relight.attempts.health import Interview, died_meanwhile, judged, whose
 from relight.attempts.judge.book import Book
@@ -24,12 +27,15 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         now = site.clock.monotonic()
         began = now - max(0.0, site.clock.now() - epoch(attempt.started))
         vigil = Vigil(site, attempt, follower, began, now, status)
-        ending = _verdict(vigil, book)
+        ending, info = _verdict(vigil, book)
         site.note("phase", n, attempt={"phases": vigil.close_phases(), "gpu_memory": tuple(vigil.memory)})
-        return ending
+        effective = in_effect(guide_of(site.order.playbook.engine), follower.progress, info)
+        said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()
+        return replace(ending, effective=effective, judged=(*ending.judged, *said))
 
 
-def _verdict(vigil: Vigil, book: Book) -> Ending:
+def _verdict(vigil: Vigil, book: Book) -> tuple[Ending, str]:
+    """Return the ending, and what the server said of itself."""
     life = Life(vigil)
     interview: Interview | None = None
     listened = vigil.began
@@ -38,7 +44,7 @@ def _verdict(vigil: Vigil, book: Book) -> Ending:
             vigil.pump(POLL if interview is None else 0.05)
             ending = ended(vigil) or _overdue(vigil, interview) or life.hung()
             if ending:
-                return ending
+                break
             if interview is None and vigil.now - listened >= LISTEN_EVERY and _listens(vigil):
                 listened = vigil.now
                 ending, interview = _begin(vigil, book)
@@ -46,7 +52,8 @@ def _verdict(vigil: Vigil, book: Book) -> Ending:
                 interview.step()
                 ending = _judged(vigil, interview)
             if ending:
-                return ending
+                break
+        return ending, interview.info if interview else ""
     finally:
         if interview:
             interview.close()

@@ -31,6 +31,7 @@ class Ending:
     judged: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     effective: Mapping[str, Any] = field(default_factory=dict)
+    measured: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass

@@ -47,7 +47,8 @@ class Attempt:
 
     `choice` maps each lever to the position (from 1) of its variant, None for off;
     `effective` is what the engine said it resolved, where it said so; `gpu_memory` holds (seconds since `started`,
-    MiB in use on the fullest card); `remarks` are relight's own sentences, read by the diagnosis after the log.
+    MiB in use on the fullest card); `remarks` are relight's own sentences, read by the diagnosis after the log;
+    `measured` are figures the judge took on the way.
     """
 
     n: int
@@ -69,6 +70,7 @@ class Attempt:
     judged: tuple[str, ...] = ()
     gpu_memory: tuple[tuple[float, int], ...] = ()
     remarks: tuple[str, ...] = ()
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def launched(self) -> bool:
