@@ -160,10 +160,9 @@ def test_a_bug_is_status_70_and_one_document(capfd: pytest.CaptureFixture[str]) 
 
 def test_a_bug_in_a_run_is_kept_in_its_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logging.start(tmp_path)
-    try:
-        failed(ZeroDivisionError("by accident"), "text")
-    finally:
-        logging.stop()
+    logging.stop()
+
+    failed(ZeroDivisionError("by accident"), "text")
 
     assert "ZeroDivisionError" in (tmp_path / "bug.txt").read_text()
     assert f"the run folder is {tmp_path}" in capfd.readouterr().err

@@ -39,10 +39,10 @@ def start(folder: Path | None, *, verbose: int = 0) -> None:
 
 
 def stop() -> None:
-    """Close relight.log."""
+    """Close relight.log; the folder stays known, for a bug that shows after this."""
     if _open["file"]:
         _open["file"].close()
-    _open.update(folder=None, file=None)
+    _open["file"] = None
 
 
 def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -149,6 +149,7 @@ def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int
             ))  # fmt: skip
     finally:
         host.close()
+        logging.stop()
     if order.spec.name == RESERVED and journal.record.state == "healthy":
         _gone(journal)
     return ended(shared, journal.record, fault)
