@@ -1,7 +1,7 @@
 """How well are the engine's own argument checks read and repaired, on real releases?
 
     python benchmarks/source_reading.py --wheel 0.5.9 --wheel 0.5.23          # fetches the wheels with pip, reads them
-    python benchmarks/source_reading.py --python /path/of/an/environment/bin/python   # also asks its real validation
+    python benchmarks/source_reading.py --python /path/of/an/environment/bin/python   # asks its real validation, too
 
 The first table is static: of the assertions and raises of argument validation whose condition stands on flags, constants
 and variables alone, the share that is read to the condition and the flags. With --python, command lines that violate
@@ -40,7 +40,20 @@ from relight.words.settings import Settings
 from relight.words.step import Answer
 
 RECEIVERS = {"self", "server_args", "cfg", "view", "args"}
-PURE_CALLS = {"len", "isinstance", "bool", "int", "float", "str", "abs", "min", "max", "startswith", "endswith", "lower"}
+PURE_CALLS = {
+    "len",
+    "isinstance",
+    "bool",
+    "int",
+    "float",
+    "str",
+    "abs",
+    "min",
+    "max",
+    "startswith",
+    "endswith",
+    "lower",
+}
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
     "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512,
@@ -74,7 +87,9 @@ def sites_of(path: Path) -> Iterator[Site]:
     """Yield the checks of a file. The census is done on the syntax alone, without the reader it is to judge."""
     tree = ast.parse(path.read_text())
     constants = {t.id for s in tree.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
-    constants |= {a.asname or a.name for s in tree.body if isinstance(s, ast.ImportFrom) for a in s.names if a.name.isupper()}
+    constants |= {
+        a.asname or a.name for s in tree.body if isinstance(s, ast.ImportFrom) for a in s.names if a.name.isupper()
+    }
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
@@ -86,9 +101,11 @@ def sites_of(path: Path) -> Iterator[Site]:
 
 
 def site(path: Path, node: ast.stmt, kind: str, test: ast.expr | None, constants: set[str]) -> Site:
-    fields = frozenset(
-        n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute) and receiver(n.value)
-    ) if test else frozenset()
+    fields = (
+        frozenset(n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute) and receiver(n.value))
+        if test
+        else frozenset()
+    )
     return Site(str(path), node.lineno, kind, bool(test and fields and leaves_are_flags(test, constants)), fields)
 
 
@@ -101,9 +118,18 @@ def leaves_are_flags(test: ast.expr, constants: set[str]) -> bool:
     for node in ast.walk(test):
         if isinstance(node, ast.Call) and not pure_call(node):
             return False
-        if isinstance(node, ast.Name) and node.id not in constants | RECEIVERS | PURE_CALLS | {"os", "envs", "any", "all"}:
+        if isinstance(node, ast.Name) and node.id not in constants | RECEIVERS | PURE_CALLS | {
+            "os",
+            "envs",
+            "any",
+            "all",
+        }:
             return False
-        if isinstance(node, ast.Attribute) and not receiver(node.value) and node.attr not in PURE_CALLS | {"get", "environ"}:
+        if (
+            isinstance(node, ast.Attribute)
+            and not receiver(node.value)
+            and node.attr not in PURE_CALLS | {"get", "environ"}
+        ):
             inner = node.value
             if not (isinstance(inner, ast.Name) and inner.id == "envs"):
                 return False
@@ -143,8 +169,13 @@ def print_census(version: str, found: list[Site]) -> float:
         sites = [s for s in found if kind in {s.kind, "both"}]
         pure = [s for s in sites if s.pure]
         right = sum(map(read_right, pure))
-        flagged = sum(1 for s in sites if s.reading and s.reading.condition and any(
-            isinstance(t, Field) for t in walk(s.reading.condition, *(g.term for g in s.reading.guards))))
+        flagged = sum(
+            1
+            for s in sites
+            if s.reading
+            and s.reading.condition
+            and any(isinstance(t, Field) for t in walk(s.reading.condition, *(g.term for g in s.reading.guards)))
+        )
         share = right / max(1, len(pure))
         print(f"{version:12} {kind:7} {len(sites):6} {len(pure):15} {right:11} {share:7.1%} {flagged:19}")
     slowest = max(s.seconds for s in found)
@@ -223,10 +254,10 @@ def violating(reading: Reading, host: Host, base: Settings, chooser: random.Rand
     term = failure(reading)
     names = {t.name: t for t in walk(term) if isinstance(t, Field | Env)}
     options = [(n, v) for n, t in names.items() for v in choices_of(t, term, reading, known)]
-    for size in (1, 2, 3):
+    for size in (1, 2):
         tried = [c for c in itertools.combinations(options, size) if len({n for n, _ in c}) == size]
         chooser.shuffle(tried)
-        for edits in tried[:1500]:
+        for edits in tried[:400]:
             new = {n: v.value for n, v in edits}
             lookup = lambda t, new=new: new[t.name] if getattr(t, "name", None) in new else known.lookup(t)  # noqa: E731
             if Evaluation(lookup).truth(term) is True:
@@ -237,7 +268,7 @@ def violating(reading: Reading, host: Host, base: Settings, chooser: random.Rand
 def choices_of(term, text, reading, known):  # noqa: ANN001, ANN201  plain glue
     if isinstance(term, Env):
         return env_values(term, text, known)[:4]
-    return values_for(term.name, text, reading.related, known)[:8] if known.spelling(term.name) else []
+    return values_for(term.name, text, reading.related, known)[:6] if known.spelling(term.name) else []
 
 
 def applied(edits, names, known: Known, base: Settings) -> Settings:  # noqa: ANN001  plain glue
@@ -316,10 +347,16 @@ def advance(case: Case, said: list[tuple[Settings, Answer]]) -> None:
         case.done = "no repair passes"
 
 
-def live(python: str, base_words: list[str], seed: int, show: bool) -> dict[str, float]:
+def live(python: str, base_words: list[str], seed: int, most: int, show: bool) -> dict[str, float]:
     host = open_host(python)
-    home = Path(subprocess.run([python, "-c", "import sglang; print(sglang.__path__[0])"], capture_output=True, text=True, check=True).stdout.split()[-1])
-    found = census(home)
+    home = Path(
+        subprocess.run(
+            [python, "-c", "import sglang; print(sglang.__path__[0])"], capture_output=True, text=True, check=True
+        ).stdout.split()[-1]
+    )
+    found = [s for s in census(home) if s.pure]
+    random.Random(seed).shuffle(found)
+    found = found[:most]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "config.json").write_text(json.dumps(CONFIG))
         base = Settings({"model-path": folder, "device": "cpu", **pairs(base_words)})
@@ -328,20 +365,30 @@ def live(python: str, base_words: list[str], seed: int, show: bool) -> dict[str,
             raise SystemExit(f"the base settings are refused: {first.type}: {first.message}")
         lines = violations(found, host, base, seed)
         answers = host.ask(lines)
-        refused = [Case(s, s, a) for s, a in zip(lines, answers, strict=True) if not a.passed and a.type != "SystemExit"]
+        refused = [
+            Case(s, s, a) for s, a in zip(lines, answers, strict=True) if not a.passed and a.type != "SystemExit"
+        ]
         places = {(c.answer.file, c.answer.line) for c in refused}
         solve_all(refused, host, frozenset({"model-path", "device"}))
         repaired = [c for c in refused if c.done == "repaired"]
         again = host.ask([c.now for c in repaired]) if repaired else ()
     wrong = sum(not a.passed for a in again)
     solved = {(a.file, a.line) for c in repaired for a in [first_of(c, lines, answers)]}
-    print(f"\n{host.parser.version}: {len(lines)} command lines made up, {len(refused)} refused at {len(places)} places")
-    print(f"  repaired and confirmed: {len(repaired)} command lines, {len(solved)} different checks; confirmed but refused when asked again: {wrong}")
-    print(f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms; {host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import")
+    print(
+        f"\n{host.parser.version}: {len(lines)} command lines made up, {len(refused)} refused at {len(places)} places"
+    )
+    print(
+        f"  repaired and confirmed: {len(repaired)} command lines, {len(solved)} different checks; confirmed but refused when asked again: {wrong}"
+    )
+    print(
+        f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms; {host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import"
+    )
     if show:
         for case in refused:
             if case.done != "repaired":
-                print(f"  {case.done or 'unfinished':18} {case.answer.file.rpartition('/')[2]}:{case.answer.line} {case.answer.type}: {case.answer.message[:110]!r} {dict(case.now.flags)} {dict(case.now.env)}")
+                print(
+                    f"  {case.done or 'unfinished':18} {case.answer.file.rpartition('/')[2]}:{case.answer.line} {case.answer.type}: {case.answer.message[:110]!r} {dict(case.now.flags)} {dict(case.now.env)}"
+                )
     return {"repaired": len(repaired), "wrong": wrong}
 
 
@@ -361,16 +408,19 @@ def main() -> None:
     options.add_argument("--base", action="append", default=[], metavar="FLAG=VALUE")
     options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "relight-wheels")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--most", type=int, default=150, help="how many checks to violate")
     options.add_argument("--show", action="store_true", help="list what was not repaired")
     given = options.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     trees = {v: wheel(v, given.cache) for v in given.wheel} | {str(t): t for t in given.tree}
     if trees:
-        print(f"{'version':12} {'kind':7} {'checks':>6} {'on flags alone':>15} {'read right':>11} {'share':>7} {'read with any flag':>19}")
+        print(
+            f"{'version':12} {'kind':7} {'checks':>6} {'on flags alone':>15} {'read right':>11} {'share':>7} {'read with any flag':>19}"
+        )
     for name, tree in trees.items():
         print_census(name, census(tree))
     for python in given.python:
-        live(python, given.base, given.seed, given.show)
+        live(python, given.base, given.seed, given.most, given.show)
 
 
 if __name__ == "__main__":

@@ -97,10 +97,10 @@ class Problem:
         return Edit(name, value, term if isinstance(term, Env) else None, 0.0)
 
     def _of_field(self, term: Field) -> Iterator[Edit]:
-        spelled = self.known.spelling(term.name)
-        if spelled is None:
+        spelled, flag = self.known.spelling(term.name), self.known.flag(term.name)
+        if spelled is None or (flag is not None and flag.required):
+            # What the parser requires says what is deployed, not how.
             return
-        flag = self.known.flag(term.name)
         every = (spelled, term.name, *(flag.names if flag else ()))
         given = self.known.given(term.name) is not None
         if self.wishes.protected & set(every) or (self.wishes.others and not given):
