@@ -19,7 +19,7 @@ from pathlib import Path
 
 from relight.config.knowledge import load_knowledge
 from relight.diagnosis import diagnose
-from relight.diagnosis.scan import scan
+from relight.diagnosis.scan import finder_of, scan
 from relight.logs.read import read_log
 
 ROOT = "an illegal memory access was encountered"
@@ -68,11 +68,13 @@ def _crash() -> str:
     return "".join([*lines, "[2026-03-01 15:00:00] SIGQUIT received. signum=None, frame=None.\n"])
 
 
+KNOWLEDGE = load_knowledge()
+
+
 def ours(path: Path, engine: str | None) -> str:
     """Diagnose with one engine (None: the fastest there is) and return the kind found."""
-    knowledge = load_knowledge()
-    lines = scan(read_log(str(path)), knowledge, engine)  # type: ignore[arg-type]
-    found = diagnose(lines, knowledge, name=str(path))
+    lines = scan(read_log(str(path)), KNOWLEDGE, engine)  # type: ignore[arg-type]
+    found = diagnose(lines, KNOWLEDGE, name=str(path))
     return found.cause.kind if found.cause else found.verdict
 
 
@@ -120,6 +122,7 @@ def main() -> None:
     parser.add_argument("--part", choices=["ours", "hyperscan", "ahocorasick", "re"], help="run only this, on --keep")
     given = parser.parse_args()
     if given.part:
+        finder_of(KNOWLEDGE, None if given.part == "ours" else given.part)
         row(given.part, given.keep, lambda: ours(given.keep, None if given.part == "ours" else given.part))
         print(f"{'  memory':32} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB")
         return

@@ -21,6 +21,8 @@ from relight.words.kinds import KINDS, family
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
+FOREIGN = 6
+"""Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,9 @@ def diagnose(
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
     engine = Engine(version=version_of(evidence))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
-    if choice.root is None:
+    if choice.root is None or (not evidence.ours and len(evidence.records) >= FOREIGN):
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
-        return _without_failure(base, evidence, running=running, benign=benign)
+        return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     return _failed(base, choice, choice.root, evidence, given, sources or {})
 

@@ -18,7 +18,7 @@ _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguo
 
 @dataclass
 class Evidence:
-    """What a log holds. `phases` has, for each record, the phase its rank was in before the line."""
+    """What a log holds. `ours` says that it is a log of the engine; `phases` has, for each record, the phase its rank was in before the line."""
 
     records: list[Record] = field(default_factory=list)
     phases: list[str | None] = field(default_factory=list)
@@ -26,6 +26,7 @@ class Evidence:
     chains: list[Chain] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
     place: dict[int, int] = field(default_factory=dict)
+    ours: bool = False
 
     def index(self, number: int) -> int:
         """Return the position in `records` of the line with this number."""
@@ -63,5 +64,7 @@ def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
         if rec.number not in reader.taken:
             evidence.progress.read(rec)
     reader.close()
+    engine = [re.compile(p.regex) for p in phases if p.id == "engine"]
+    evidence.ours = not engine or any(engine[0].search(rec.line.text) for rec in found)
     evidence.chains, evidence.taken = reader.chains, reader.taken | _usage_lines(found)
     return evidence

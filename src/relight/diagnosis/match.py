@@ -9,6 +9,9 @@ from relight.diagnosis.demand import demand
 from relight.logs.literals import Literals
 from relight.words.signature import Signature
 
+LONGEST = 4000
+"""Characters of a text that are looked at, half of them from its end."""
+
 FIT = (0, 6, 12)
 """What a signature gains when it asks for nothing, for a phase, for frames, in characters of text."""
 
@@ -56,9 +59,15 @@ class Matcher:
 
     def claims(self, text: str, *, places: str = "", phase: str | None = None) -> list[Claim]:
         """Return every signature that claims `text`, the strongest first."""
+        text = _cut(text)
         owners = set().union(*(self._owners[i] for i in self._literals.find(text)))
         found = [claim for i in owners if (claim := _claim(self.rules[i], text, places, phase))]
         return sorted(found, key=lambda c: (c.strength, c.signature.id), reverse=True)
+
+
+def _cut(text: str) -> str:
+    """Return a very long text without its middle: regexes may need quadratic time on it."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 def _rule(signature: Signature) -> Rule:

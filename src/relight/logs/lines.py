@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from relight.words.text import plain
 
-KEEP = 64 * 1024
+KEEP = 24 * 1024
 """Bytes of a very long line that are kept at each of its ends."""
 
 
@@ -23,7 +23,7 @@ class Line:
 
 
 def clean(raw: bytes) -> str:
-    """Decode one line without its end; what is longer than 128 KiB loses its middle."""
+    """Decode one line without its end; what is longer than 48 KiB loses its middle."""
     if len(raw) > 2 * KEEP:
         raw = raw[:KEEP] + b" ... " + raw[-KEEP:]
     text = raw.decode("utf-8", "replace")

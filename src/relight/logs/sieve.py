@@ -1,9 +1,10 @@
 """The few lines of a large log that can matter, found without looking at each line."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from relight.logs.find import Finder
-from relight.logs.lines import Line, clean
+from relight.logs.lines import Line, clean, split
 
 SMALL = 4 << 20
 """A log up to this size (bytes) is read line by line: sifting it would save nothing."""
@@ -25,12 +26,30 @@ def sift(chunks: Iterable[bytes], find: Finder) -> Iterator[Line]:
 
     Numbers and offsets are those of the whole log. A small log is yielded whole.
     """
+    blocks = _blocks(chunks)
+    first = _first(blocks)
+    if sum(map(len, first)) <= SMALL:
+        yield from split(first)
+        return
+    yield from _sifted(chain(first, blocks), find)
+
+
+def _first(blocks: Iterator[bytes]) -> list[bytes]:
+    """Take blocks until they are no longer small."""
+    taken: list[bytes] = []
+    for block in blocks:
+        taken.append(block)
+        if sum(map(len, taken)) > SMALL:
+            break
+    return taken
+
+
+def _sifted(blocks: Iterable[bytes], find: Finder) -> Iterator[Line]:
     number, offset, kept = 1, 0, 0
     tail: list[Line] = []
     last: tuple[bytes, int, int, list[tuple[int, int]]] | None = None
-    for block in _blocks(chunks):
-        whole = offset + len(block) <= SMALL
-        spans = [(0, len(block))] if whole else _spans(block, find, head=number <= EDGE)
+    for block in blocks:
+        spans = _spans(block, find, head=number == 1)
         for line in _lines(block, spans, number, offset):
             kept += 1
             tail.append(line)

@@ -1,0 +1,94 @@
+"""Bytes to lines, lines to records, records to marks."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from relight.config.phases import load_phases
+from relight.config.shipped import engine
+from relight.logs.find import finder
+from relight.logs.lines import split
+from relight.logs.marks import Marks
+from relight.logs.progress import Progress
+from relight.logs.read import read_log
+from relight.logs.records import record
+from relight.logs.sieve import SMALL, sift
+from relight.words.errors import UsageError
+
+PHASES = load_phases(engine() / "phases.toml")
+
+
+def one(text: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    return record(next(iter(split([text.encode()]))))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.ZstdCompressor().compress])
+def test_compression_is_told_by_content(tmp_path: Path, pack) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    file = tmp_path / "log"
+    file.write_bytes(pack(b"one\ntwo\n"))
+
+    assert [line.text for line in split(read_log(str(file)))] == ["one", "two"]
+
+
+def test_a_log_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        list(read_log(str(tmp_path / "none")))
+
+
+def test_lines_count_from_one_and_lose_control_sequences() -> None:
+    lines = list(split([b"\x1b[1;33mwarn\x1b[0m\r\n", b"a\x00b\xff\n", b"tail"]))
+
+    assert [(x.number, x.offset, x.text) for x in lines] == [(1, 0, "warn"), (2, 17, "ab\ufffd"), (3, 22, "tail")]
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "sglang-1  | ",
+        "2026-03-01T10:00:00.123456789Z ",
+        "2026-03-01T10:00:00.123456789Z stderr F ",
+        "Mar  1 10:00:00 node7 sglang[71]: ",
+        "Mar 01 10:00:00 ",
+        "(SGLangEngine pid=71) ",
+        "Loading: 50%|##   | 1/2 [00:01<00:01, 1.0it/s]\r",
+        "Loading: 50%|##   | 1/2 [00:01<00:01, 1.0it/s]",
+    ],
+)
+def test_whatever_stands_before_it_the_record_is_understood(prefix: str) -> None:
+    rec = one(f"{prefix}[2026-03-01 10:00:00 DP0 TP3] Load weight begin. avail mem=94.60 GB")
+
+    assert (rec.rank, rec.body, rec.fresh) == ("DP0 TP3", "Load weight begin. avail mem=94.60 GB", True)
+
+
+def test_progress_knows_phase_step_and_facts() -> None:
+    progress = Progress(Marks(PHASES))
+    for line in split(
+        [
+            b"[2026-03-01 10:00:00 TP0] Load weight begin. avail mem=94.60 GB\n",
+            b"Loading safetensors checkpoint shards:  40% Completed | 2/5 [00:00<00:00, 9.0it/s]\n",
+        ]
+    ):
+        progress.feed(line)
+
+    assert (progress.phase, progress.step) == ("load_weights", (2, 5))
+    assert progress.facts["load_begin"]["TP0"] == {"avail": 94.6}
+
+
+@pytest.mark.parametrize("how", ["hyperscan", "ahocorasick", "re"])
+def test_a_large_log_is_sifted_alike_by_every_engine(how) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    try:
+        find = finder(["failure here"], how)
+    except LookupError:
+        pytest.skip(f"{how} is not installed")
+    noise = b"[2026-03-01 10:00:00] all is well\n" * (SMALL // 60)
+    data = noise + b"[2026-03-01 10:00:00] FAILURE HERE\n" + noise
+
+    lines = list(sift([data[:1000], data[1000:]], find))
+
+    hit = [line for line in lines if "FAILURE" in line.text]
+    assert [line.number for line in hit] == [noise.count(b"\n") + 1]
+    assert lines[-1].number == data.count(b"\n")
+    assert len(lines) < 1000
