@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -116,7 +117,7 @@ def start(machine: Path) -> Iterator[Start]:
 
 def hurried(scenario: str, pace: float) -> str:
     """Return the text of a scenario at another pace; memory of the dead comes back at once unless it is about that."""
-    text = load_scenario(scenario).text
+    text = re.sub(r"(?m)^pace = .*$", "", load_scenario(scenario).text)
     return "\n".join([f"pace = {pace}", "" if "release =" in text else "release = 0.0", text])
 
 

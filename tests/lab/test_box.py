@@ -121,7 +121,8 @@ def test_a_rank_that_dies_under_a_running_server_is_missed_by_the_old_release(st
 
     _kill(pid)
 
-    assert server.ask("/health")[0] == 503
+    # The kernel may take a moment to end it.
+    assert 503 in (server.ask("/health")[0] for _ in range(200))
     assert server.process.poll() is None
 
 
