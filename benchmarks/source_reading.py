@@ -3,8 +3,8 @@
     python benchmarks/source_reading.py --wheel 0.5.9 --wheel 0.5.23          # fetches the wheels with pip, reads them
     python benchmarks/source_reading.py --python /path/of/an/environment/bin/python   # asks its real validation, too
 
-The first table is static: of the assertions and raises of argument validation whose condition stands on flags, constants
-and variables alone, the share that is read to the condition and the flags. With --python, command lines that violate
+The first table is static: of the assertions and raises of argument validation whose condition stands on flags,
+constants and variables alone, the share that is read to the condition and the flags. With --python, command lines that violate
 those checks are made up, refused by the real validation, repaired by reading alone, and confirmed by it.
 """
 
@@ -378,16 +378,19 @@ def live(python: str, base_words: list[str], seed: int, most: int, show: bool) -
         f"\n{host.parser.version}: {len(lines)} command lines made up, {len(refused)} refused at {len(places)} places"
     )
     print(
-        f"  repaired and confirmed: {len(repaired)} command lines, {len(solved)} different checks; confirmed but refused when asked again: {wrong}"
+        f"  repaired and confirmed: {len(repaired)} command lines, {len(solved)} different checks; "
+        f"confirmed but refused when asked again: {wrong}"
     )
     print(
-        f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms; {host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import"
+        f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms; "
+        f"{host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import"
     )
     if show:
         for case in refused:
             if case.done != "repaired":
                 print(
-                    f"  {case.done or 'unfinished':18} {case.answer.file.rpartition('/')[2]}:{case.answer.line} {case.answer.type}: {case.answer.message[:110]!r} {dict(case.now.flags)} {dict(case.now.env)}"
+                    f"  {case.done or 'unfinished':18} {case.answer.file.rpartition('/')[2]}:{case.answer.line} "
+                    f"{case.answer.type}: {case.answer.message[:110]!r} {dict(case.now.flags)} {dict(case.now.env)}"
                 )
     return {"repaired": len(repaired), "wrong": wrong}
 
@@ -415,7 +418,8 @@ def main() -> None:
     trees = {v: wheel(v, given.cache) for v in given.wheel} | {str(t): t for t in given.tree}
     if trees:
         print(
-            f"{'version':12} {'kind':7} {'checks':>6} {'on flags alone':>15} {'read right':>11} {'share':>7} {'read with any flag':>19}"
+            f"{'version':12} {'kind':7} {'checks':>6} {'on flags alone':>15} {'read right':>11} {'share':>7} "
+            f"{'read with any flag':>19}"
         )
     for name, tree in trees.items():
         print_census(name, census(tree))

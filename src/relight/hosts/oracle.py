@@ -8,10 +8,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from relight.hosts import oracle_source
+from relight.hosts.oracle_source import oracle_script
 from relight.hosts.values import Ran, Validation
 from relight.words.argv import to_argv
 from relight.words.diagnosis import Frame
@@ -55,7 +54,7 @@ def request(
     `without` names variables of the launch environment that come with the settings (hosts.toml's own): a candidate has
     them only if it says so itself.
     """
-    source = Path(oracle_source.__file__).read_bytes()
+    source = oracle_script()
     items = [{"index": n, "argv": list(to_argv(c.flags, parser)), "env": dict(c.env)} for n, c in enumerate(candidates)]
     asked = {
         "mark": _mark(candidates),

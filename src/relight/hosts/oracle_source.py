@@ -34,6 +34,11 @@ KILLED_WITH_PARENT, SUBREAPER = 1, 36
 TEXT, ITEM = 8000, 2000
 
 
+def oracle_script() -> bytes:
+    """Return this file's text, as it is sent to a host."""
+    return Path(__file__).read_bytes()
+
+
 # --- processes
 
 
