@@ -16,7 +16,7 @@ from planning_spaces.rivals import MOST, at_random, healthy, one_flag_list, tpe
 from planning_spaces.spaces import Space, generate, hopeless
 from planning_spaces.wide import widest_step
 
-from relight.planning import World
+from relight.planning.world import World
 
 DUMMY_SECONDS = 90.0
 

@@ -7,8 +7,9 @@ from time import process_time
 
 from planning_spaces.engine import diagnosed, first_fault, wrong
 from planning_spaces.spaces import Space
-from relight.planning import World, next_step
 from relight.planning.equal import key
+from relight.planning.plan import next_step
+from relight.planning.world import World
 from relight.words.attempt import Attempt, Nogood, Record
 from relight.words.diagnosis import Diagnosis
 from relight.words.settings import Settings

@@ -2,7 +2,8 @@
 
 from time import process_time
 
-from relight.planning import World, next_step
+from relight.planning.plan import next_step
+from relight.planning.world import World
 from relight.words.attempt import Nogood, Record, Term
 from relight.words.parser import HostParser, ParserFlag
 from relight.words.playbook import Lever, Playbook, Variant

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from relight.planning import World, next_step
+from relight.planning.plan import next_step
+from relight.planning.world import World
 from relight.words.attempt import Attempt, Outcome, Record, Rung
 from relight.words.diagnosis import Advice, Cause, Constraint, Diagnosis
 from relight.words.knowledge import FlagFact, Knowledge, Rename
@@ -73,7 +74,7 @@ def cause(kind: str = "assertion.args", *, blames: tuple[str, ...] = (), confide
     more.setdefault("fingerprint", kind + "/" + ",".join(blames))
     more.setdefault("phase", None)
     facts = {"line": 7, "text": "boom", "rank": None, "summary": kind, **more}
-    return Cause(kind.split(".")[0], kind, confidence=confidence, blames=blames, **facts)
+    return Cause(kind.split(".", maxsplit=1)[0], kind, confidence=confidence, blames=blames, **facts)
 
 
 def diagnosis(

@@ -1,9 +1,9 @@
 import pytest
+from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
 
 from relight.planning.names import names_of
 from relight.planning.protect import Guard, guard_of
 from relight.words.settings import Change, Repair
-from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
 
 
 def guard(overrides: Change | None = None, **more: object) -> Guard:
@@ -74,7 +74,9 @@ def test_changes_that_can_alter_answers_come_last_and_are_marked() -> None:
     book = playbook(lever("spec", variant({"speculative-algorithm": "NEXTN"}), "off", keep=9))
 
     second = launch(book, attempt(launch(book), "crashed", found))
-    third = launch(book, attempt(launch(book), "crashed", found), attempt(second, "crashed", diagnosis(cause("unknown"))))
+    third = launch(
+        book, attempt(launch(book), "crashed", found), attempt(second, "crashed", diagnosis(cause("unknown")))
+    )
 
     assert second.choice == {"spec": None}
     assert not second.alters_answers

@@ -1,7 +1,8 @@
+from tests.planning.situations import PARSER, lever, playbook, variant
+
 from relight.planning.settings import lever_states, put_together, unfit
 from relight.words.attempt import LeverState
 from relight.words.settings import Change, Repair, Settings
-from tests.planning.situations import PARSER, lever, playbook, variant
 
 SPEC = lever("spec", variant({"speculative-algo": "NEXTN", "speculative-num-steps": 3}, env={"V2": "1"}), "off", keep=3)
 GRAPHS = lever("graphs", variant({"cuda-graph-max-bs": 64}), "off")
@@ -41,7 +42,9 @@ def test_a_flag_nobody_spelled_gets_the_parsers_shortest_long_name() -> None:
     book = playbook(flags={})
 
     assert "model" not in book.flags
-    assert "tp" in put_together(playbook().__class__("p"), {}, [Repair({"tensor-parallel-size": 2})], parser=PARSER).flags
+    assert (
+        "tp" in put_together(playbook().__class__("p"), {}, [Repair({"tensor-parallel-size": 2})], parser=PARSER).flags
+    )
 
 
 def test_needs_decides_and_versions_count_only_for_releases() -> None:

@@ -1,17 +1,21 @@
 """The story of DESIGN.md, planned step by step with given diagnoses."""
 
+from tests.planning.situations import attempt, cause, diagnosis, launch, lever, playbook, variant
+
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Constraint
 from relight.words.settings import Repair
-from tests.planning.situations import attempt, cause, diagnosis, launch, lever, playbook, variant
 
 SPECULATION = lever(
     "speculation",
-    variant({
-        "speculative-algorithm": "NEXTN",
-        "speculative-num-draft-tokens": 2,
-        "speculative-eagle-topk": 1,
-    }, env={"SGLANG_ENABLE_SPEC_V2": "1"}),
+    variant(
+        {
+            "speculative-algorithm": "NEXTN",
+            "speculative-num-draft-tokens": 2,
+            "speculative-eagle-topk": 1,
+        },
+        env={"SGLANG_ENABLE_SPEC_V2": "1"},
+    ),
     "off",
     keep=3,
 )

@@ -14,6 +14,7 @@ from relight.words.step import Answer, Candidate
 
 FAILED = frozenset({"crashed", "hung", "sick", "rejected"})
 TRANSIENT = frozenset({"again", "clean"})
+PORT = "comm.port_in_use"
 WEIGHT_KINDS = frozenset({"model.weights", "model.quantization", "oom.gpu.weights"})
 TRIES_UNCHANGED = 2
 
@@ -65,10 +66,15 @@ class History:
 
     def _passing(self, attempt: Attempt) -> bool:
         """Say whether a failure may pass by itself: transient, and not yet seen too often with these settings."""
-        if not transient(attempt):
+        if not transient(attempt) or (attempt is self.last and self.port_is_foreign(attempt)):
             return False
         same = [a for a in self.ended if transient(a) and self.key(a) == self.key(attempt)]
         return len(same) <= TRIES_UNCHANGED
+
+    def port_is_foreign(self, attempt: Attempt) -> bool:
+        """Say whether an attempt met a port that a process not ours listens on."""
+        cause = attempt.diagnosis.cause if attempt.diagnosis else None
+        return cause is not None and cause.kind == PORT and self.ground.world.port_holder != ""
 
     @cached_property
     def tried(self) -> dict[Key, tuple[Attempt, ...]]:

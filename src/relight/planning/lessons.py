@@ -1,6 +1,6 @@
 """What the failures of a run teach: conditions under which settings are known to fail."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -65,7 +65,14 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
     merged = _merged(single)
     shared = _shared(history, merged)
     learned = [_learned(n) for n in history.ground.world.learned]
-    tested = [*merged, *(_tested(lesson, history) for lesson in (*shared, *learned))]
+    good = history.ground.world.known_good
+    known = [history.ground.names.view(good)] if good is not None else []
+    healthy = [history.view(a) for a in history.healthy]
+    tested = [
+        *merged,
+        *(_tested(lesson, healthy, history.ground) for lesson in shared),
+        *(_tested(lesson, [*healthy, *known], history.ground) for lesson in learned),
+    ]
     return tuple(sorted((t for t in tested if t.confidence > 0), key=lambda t: (not t.hard, -t.confidence)))
 
 
@@ -85,6 +92,8 @@ def _taught(attempt: Attempt, history: History) -> list[Lesson]:
     fingerprint = cause.fingerprint if cause else (attempt.outcome or "")
     kind = cause.kind if cause else "unknown"
     every = _whole(view, kind, rejected=attempt.outcome == "rejected" and ground.world.oracle_trusted)
+    proposed = attempt.diagnosis.repairs if attempt.diagnosis else ()
+    every = replace(every, undone=_undone(proposed, (), ground, view))
     return [replace(t, attempts=(attempt.n,), fingerprint=fingerprint) for t in (*found, every)]
 
 
@@ -248,9 +257,9 @@ def _explained(views: list[View], lessons: list[Lesson], ground: Ground) -> bool
     return any(all(terms.holds(c, v, ground.names) for v in views for c in t.core) for t in one)
 
 
-def _tested(lesson: Lesson, history: History) -> Lesson:
+def _tested(lesson: Lesson, healthy: Sequence[View], ground: Ground) -> Lesson:
     """Hold an earlier run's or a shared lesson against what did not fail: healthy settings refute it."""
-    if lesson.hard or not any(lesson.holds(history.view(a), history.ground) for a in history.healthy):
+    if lesson.hard or not any(lesson.holds(view, ground) for view in healthy):
         return lesson
     return replace(lesson, confidence=0.0)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from relight.planning import bounds
 from relight.planning.ground import Ground, Node
+from relight.planning.history import PORT
 from relight.planning.lessons import Lesson
 from relight.planning.names import View
 from relight.planning.parse_rung import Finding
@@ -14,6 +15,7 @@ from relight.words.settings import FlagValue, Repair
 
 COST_OF_REMEDY = 0.5
 COST_OF_STEP = 0.1
+PORT_APART = 1000
 # A base flag that nothing blames is changed on mere suspicion: only after the levers.
 COST_OF_SUSPICION = 4.0
 
@@ -23,7 +25,8 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Seq
 
     `bounding` are the bounds of all lessons at hand, so that a number is not moved from one failure into another.
     """
-    yield from (node.plus(r) for r in _repairs(lesson, bounding, ground) if ground.guard.refusal(r) == "")
+    repairs = [*_repairs(lesson, bounding, ground), *_other_ports(lesson, ground)]
+    yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
     for term in lesson.terms:
         yield from _lever_moves(term, node, ground)
     for term in lesson.core:
@@ -38,6 +41,15 @@ def _repairs(lesson: Lesson, bounding: Sequence[Term], ground: Ground) -> Iterab
         inside = bounds.between(name, bounding, ground)
         if inside:
             yield inside
+
+
+def _other_ports(lesson: Lesson, ground: Ground) -> Iterable[Repair]:
+    """Return ports far enough away that the block of ports behind each does not overlap."""
+    for term in lesson.core if lesson.kind == PORT else ():
+        for value in term.value if term.op == "=" and isinstance(term.value, tuple) else ():
+            if isinstance(value, int):
+                why = f"port {value} is taken"
+                yield Repair(set={ground.names.spell(term.name): value + PORT_APART}, why=why, origin="message")
 
 
 def _remembered(term: Term, lesson: Lesson, ground: Ground) -> Repair:

@@ -1,14 +1,13 @@
 """Failures that no change of settings is for: what passes by itself, what must be cleared, what needs a person."""
 
 from relight.planning.ground import Ground
-from relight.planning.history import TRIES_UNCHANGED, History, trailing, transient
+from relight.planning.history import PORT, TRIES_UNCHANGED, History, trailing, transient
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Cause
 from relight.words.settings import Change
 from relight.words.signature import Signature
 from relight.words.step import Clean, Launch, Person, Step, Wait
 
-PORT = "comm.port_in_use"
 FOR_A_PERSON = frozenset({
     "model.auth", "model.not_found", "model.config", "env.disk", "env.permission", "env.network", "env.version",
     "env.abi", "env.import", "env.driver", "env.toolchain", "hardware.xid", "hardware.ecc", "hardware.pcie",
@@ -65,8 +64,7 @@ def _asks_for_one(last: Attempt, history: History) -> bool:
 
 def foreign_port(history: History) -> bool:
     """Say whether the last attempt met a port that a process not ours listens on."""
-    cause = _cause(history.last) if history.last else None
-    return cause is not None and cause.kind == PORT and history.ground.world.port_holder != ""
+    return history.last is not None and history.port_is_foreign(history.last)
 
 
 def blamed_and_free(cause: Cause, attempt: Attempt, history: History) -> bool:
