@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from relight.config.durations import parse_duration, show_duration
@@ -147,6 +147,7 @@ def test_refuses_what_is_no_duration(text: str) -> None:
         parse_duration(text)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=10**6))
 def test_a_duration_survives_being_written(seconds: int) -> None:
     assert parse_duration(show_duration(seconds)) == seconds

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from relight.config.literals import literals
-from relight.config.signatures import load_signature, load_signatures
 from relight.config.shipped import engine
+from relight.config.signatures import load_signature, load_signatures
 from relight.words.errors import UsageError
 
 GOOD = 'title = "T"\nkind = "env.disk"\nany = ["the moon is full"]\n[[sample]]\nlog = "the moon is full"\n'

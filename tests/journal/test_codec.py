@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from relight.journal.codec import dumps, from_json, json_schema, to_json
@@ -33,6 +33,7 @@ ATTEMPTS = st.builds(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(ATTEMPTS, max_size=3))
 def test_a_record_survives_json(attempts: list[Attempt]) -> None:
     record = Record("r", "f", "p", "h", ("h",), attempts=tuple(attempts))
