@@ -4,8 +4,8 @@
     python benchmarks/source_reading.py --python /path/of/an/environment/bin/python   # asks its real validation, too
 
 The first table is static: of the assertions and raises of argument validation whose condition stands on flags,
-constants and variables alone, the share that is read to the condition and the flags. With --python, command lines that violate
-those checks are made up, refused by the real validation, repaired by reading alone, and confirmed by it.
+constants and variables alone, the share that is read to the condition and the flags. With --python, command lines that
+violate those checks are made up, refused by the real validation, repaired by reading alone, and confirmed by it.
 """
 
 import argparse
