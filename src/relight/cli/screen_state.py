@@ -71,10 +71,15 @@ def _probed(view: View, it: Happened) -> View:
 
 
 def _launched(view: View, it: Happened) -> View:
-    fields = {"phase": "", "since": it.now, "step": None, "line": "", "memory": 0, "cause": None, "doing": "starting"}
     return replace(
         view,
-        **fields,
+        phase="",
+        since=it.now,
+        step=None,
+        line="",
+        memory=0,
+        cause=None,
+        doing="starting",
         launched=view.launched + 1,
         rung=str(it.data.get("rung") or "real"),
         alive=True,

@@ -14,7 +14,7 @@ from relight.reports.timeline import matrix
 from relight.reports.times import span
 from relight.words.attempt import Record
 
-_COLOURS = 8
+_COLOURS = 10
 
 
 def render(record: Record) -> str:
