@@ -80,7 +80,9 @@ def ours(path: Path, engine: str | None) -> str:
 
 def grep(path: Path) -> str:
     """Count lines with ten literals."""
-    ran = subprocess.run(["grep", "-cE", "|".join(TEN), str(path)], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [shutil.which("grep") or "grep", "-cE", "|".join(TEN), str(path)], capture_output=True, text=True, check=False
+    )
     return ran.stdout.strip()
 
 

@@ -11,7 +11,9 @@ from relight.words.diagnosis import Cause, Diagnosis
 KNOWLEDGE = load_knowledge()
 AT = "[2026-03-01 10:00:00"
 SIGQUIT = f"{AT}] Received sigquit from a child process. It usually means the child failed."
-OOM = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 94.97 GiB of which 0.70 GiB is free."
+OOM = (
+    "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 94.97 GiB of which 0.70 GiB is free."
+)
 
 
 def read(*lines: str) -> Diagnosis:

@@ -29,7 +29,7 @@ def _pattern(item: Mapping[str, Any], patience: Mapping[str, float], place: str)
     name = str(item.get("id", "?"))
     unknown = set(item) - set(KEYS)
     if unknown:
-        raise UsageError(f"unknown key {sorted(unknown)[0]!r}", place=f"{place}: {name}", next=f"known: {list(KEYS)}")
+        raise UsageError(f"unknown key {min(unknown)!r}", place=f"{place}: {name}", next=f"known: {list(KEYS)}")
     missing = [key for key in ("id", "phase", "role", "regex") if key not in item]
     if missing:
         raise UsageError(f"key {missing[0]!r} is missing", place=f"{place}: {name}")
@@ -48,7 +48,9 @@ def _literals(item: Mapping[str, Any], place: str) -> tuple[str, ...]:
         return ()
     found = tuple(item.get("literal", ())) or tuple(sorted(literals(item["regex"])))
     if not found:
-        raise UsageError("no text of 6 or more characters must occur in the regex", place=place, next="name it in literal")
+        raise UsageError(
+            "no text of 6 or more characters must occur in the regex", place=place, next="name it in literal"
+        )
     return tuple(text.lower() for text in found)
 
 

@@ -13,11 +13,12 @@ from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAc
 
 T = TypeVar("T")
 KEYS = (
-    "title", "kind", "role", "action", "generic", "fatal", "any", "none", "literal", "frames", "phase", "versions", "blames",
-    "summary", "next", "remedy", "sample", "near_miss",
+    "title", "kind", "role", "action", "generic", "fatal", "any", "none", "literal", "frames", "phase", "versions",
+    "blames", "summary", "next", "remedy", "sample", "near_miss",
 )  # fmt: skip
 REMEDY_KEYS = (
-    "set", "unset", "set_env", "unset_env", "add", "scale", "bounds", "wait", "why", "gives_up", "cost", "needs", "versions",
+    "set", "unset", "set_env", "unset_env", "add", "scale", "bounds", "wait", "why", "gives_up", "cost", "needs",
+    "versions",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
 

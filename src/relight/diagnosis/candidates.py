@@ -84,7 +84,7 @@ def _without_advice(block: Block, matcher: Matcher) -> list[Record]:
 
 def _of_chain(chain: Chain, judged: list[Candidate]) -> Candidate:
     """Return the block of a chained traceback that names the cause."""
-    best = _named_block(judged) or _block_by_link(chain, judged)
+    best = _named_block(judged) or _block_by_link(judged)
     return Candidate(best.index, best.record, best.text, best.phase, best.claim, best.block, tuple(chain))
 
 
@@ -92,7 +92,7 @@ def _named_block(judged: list[Candidate]) -> Candidate | None:
     return next((c for c in judged if c.named and c.role == "root"), None)
 
 
-def _block_by_link(chain: Chain, judged: list[Candidate]) -> Candidate:
+def _block_by_link(judged: list[Candidate]) -> Candidate:
     rooted = [c for c in judged if c.role == "root"] or judged
     last = rooted[-1]
     if last.block is not None and (last.block.link == "during" or _for_the_user(last.text)):

@@ -18,7 +18,10 @@ _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguo
 
 @dataclass
 class Evidence:
-    """What a log holds. `ours` says that it is a log of the engine; `phases` has, for each record, the phase its rank was in before the line."""
+    """What a log holds. `ours` says that it is a log of the engine.
+
+    `phases` has, for each record, the phase its rank was in before the line.
+    """
 
     records: list[Record] = field(default_factory=list)
     phases: list[str | None] = field(default_factory=list)

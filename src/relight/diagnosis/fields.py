@@ -28,7 +28,9 @@ def _spelled(message: str, given: Given) -> Iterator[str]:
         parts = words.lower().replace("-", " ").split()
         for start in range(len(parts) - 1):
             stem = "_".join(parts[start : start + 2])
-            yield from (f.dest for f in given.parser if f.dest in {stem, f"enable_{stem}", f"disable_{stem}", f"{stem}_size"})
+            yield from (
+                f.dest for f in given.parser if f.dest in {stem, f"enable_{stem}", f"disable_{stem}", f"{stem}_size"}
+            )
 
 
 def _for_field(dest: str, message: str, given: Given) -> Iterator[Repair]:

@@ -59,7 +59,7 @@ def _number(value: Any) -> float | None:
 def _raise(facts: Mapping[str, Any], before: float | None, after: float | None, fraction: float | None) -> Sums:
     above = _number(facts.get("above"))
     if above is not None:
-        said = (f"The engine asks for a fraction above {above:g}.",)
+        said: tuple[str, ...] = (f"The engine asks for a fraction above {above:g}.",)
         return _sums(above, None, fraction, said)
     if before and after is not None:
         low = 1 - after / before

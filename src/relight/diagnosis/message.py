@@ -58,7 +58,9 @@ def _in_clause(clause: str, number: int) -> Iterator[Mention]:
         flag = match["flag"].rstrip(".").replace("_", "-")
         yield Mention(flag, plain, False, *_mood(before, clause), number)
     for match in _ENV.finditer(clause):
-        yield Mention(match["name"], match["value"].rstrip(".,;"), True, *_mood(clause[: match.start()], clause), number)
+        yield Mention(
+            match["name"], match["value"].rstrip(".,;"), True, *_mood(clause[: match.start()], clause), number
+        )
 
 
 def _mood(before: str, clause: str) -> tuple[bool, bool]:
@@ -80,7 +82,9 @@ def _advised(found: list[Mention], given: Given) -> Iterator[Repair]:
     """One repair for each clause that advises: what it names together belongs together."""
     for clause in dict.fromkeys(m.clause for m in found):
         wanted = [m for m in found if m.clause == clause and m.advised]
-        flags = {n: v for m in wanted if not m.env and (n := given.name(m.name)) and (v := _value(m, given)) is not None}
+        flags = {
+            n: v for m in wanted if not m.env and (n := given.name(m.name)) and (v := _value(m, given)) is not None
+        }
         env = {m.name: m.value for m in wanted if m.env and m.value is not None}
         fresh = {n: v for n, v in flags.items() if str(given.value(n)) != str(v)}
         if fresh or any(given.env.get(k) != v for k, v in env.items()):

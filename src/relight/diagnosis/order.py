@@ -1,5 +1,6 @@
 """Put the records of a log in the order things happened, and keep the last attempt."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +9,8 @@ from relight.logs.lines import Line
 from relight.logs.records import Record, record
 
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
-_FRAME = re.compile(r'^\s*File "[^"]+", line \d+')
+_DIGITS = re.compile(r"\d+")
+_FRAME = re.compile(r'^\s*File "[^"]+", line \d*')
 
 
 def put_in_order(found: Sequence[Record]) -> list[Record]:
@@ -21,8 +23,8 @@ def put_in_order(found: Sequence[Record]) -> list[Record]:
 
 def _newest_first(records: Sequence[Record]) -> bool:
     times = [rec.time for rec in records if rec.time and len(rec.time) >= 19]
-    falls = sum(a > b for a, b in zip(times, times[1:], strict=False))
-    rises = sum(a < b for a, b in zip(times, times[1:], strict=False))
+    falls = sum(a > b for a, b in itertools.pairwise(times))
+    rises = sum(a < b for a, b in itertools.pairwise(times))
     return falls >= 2 and rises * 4 < falls
 
 
@@ -70,7 +72,7 @@ def _unwrapped(records: list[Record]) -> list[Record]:
 def _cut_width(records: Sequence[Record]) -> int | None:
     lengths = [len(rec.line.text) for rec in records]
     width = max(lengths, default=0)
-    full = sum(length == width for length in lengths)
-    if width < 60 or full < 3 or full * 20 < len(lengths):
-        return None
-    return width
+    full = {_DIGITS.sub("", rec.line.text) for rec in records if len(rec.line.text) == width}
+    cut = [text for text in full if not _FRAME.match(text)]
+    often = sum(length == width for length in lengths) * 20 >= len(lengths)
+    return width if width >= 60 and len(cut) >= 3 and often else None

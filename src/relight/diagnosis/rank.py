@@ -7,6 +7,7 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
 from relight.words.kinds import family
 
+
 @dataclass(frozen=True)
 class Choice:
     """The root, and what followed from it. `root` is None where nothing failed."""

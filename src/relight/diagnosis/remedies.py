@@ -50,7 +50,9 @@ def _moved(remedy: Remedy, given: Given) -> dict[str, FlagValue]:
     for name in {**remedy.add, **remedy.scale}:
         now = given.value(name)
         if isinstance(now, int | float) and not isinstance(now, bool):
-            moved[name] = _within(now * remedy.scale.get(name, 1) + remedy.add.get(name, 0), remedy.bounds.get(name), now)
+            moved[name] = _within(
+                now * remedy.scale.get(name, 1) + remedy.add.get(name, 0), remedy.bounds.get(name), now
+            )
     return moved
 
 

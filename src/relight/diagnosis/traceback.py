@@ -22,7 +22,9 @@ _NAMED = re.compile(
     r"|Invalid|Aborted|Refused|DoesNotExist|Expired))(?:: ?(?P<message>.*))?$"
 )
 _ANY = re.compile(r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$")
-_REPR = re.compile(r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<q>['\"])(?P<message>.*?)(?:(?P=q),?\)?)?\s*$")
+_REPR = re.compile(
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<q>['\"])(?P<message>.*?)(?:(?P=q),?\)?)?\s*$"
+)
 _RAISING = re.compile(r"^(?:assert\b|raise (?P<type>\w+)\b)")
 _BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)$")
 LONGEST_MESSAGE = 60

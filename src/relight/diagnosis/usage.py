@@ -50,7 +50,9 @@ def _renamed(written: str, value: Any, rename: Rename, given: Given) -> Repair |
         return Repair(set=new, unset=(written,), why=why, origin="message", cost=0) if ready else None
     if given.parser is not None and rename.old in given.parser and value is not None:
         back = {v: k for k, v in rename.values.items()}
-        return Repair(set={rename.old: back.get(str(value), value)}, unset=(written,), why=why, origin="message", cost=0)
+        return Repair(
+            set={rename.old: back.get(str(value), value)}, unset=(written,), why=why, origin="message", cost=0
+        )
     return None
 
 

@@ -28,7 +28,8 @@ def _automaton(literals: Sequence[str]):  # type: ignore[no-untyped-def]  # noqa
     machine.make_automaton()
 
     def find(text: str) -> set[int]:
-        return {index for _, index in machine.iter(text)} if literals else set()
+        found: set[int] = {index for _, index in machine.iter(text)} if literals else set()
+        return found
 
     return find
 
