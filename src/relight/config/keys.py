@@ -96,10 +96,7 @@ def _seen(value: Any) -> str:
     if isinstance(value, bool | int | float) or (isinstance(value, list) and all(_is(v, int) for v in value)):
         return json.dumps(value)
     names = {str: "a text", list: "a list", dict: "a table"}
-    for kind, name in names.items():
-        if isinstance(value, kind):
-            return name
-    return "a date or time"
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "a date or time")
 
 
 def _table(document: Document, key: Key, value: Any, at: KeyPath) -> dict[str, Any]:
