@@ -174,3 +174,12 @@ def test_a_second_run_of_the_same_playbook_knows_what_works(bench: Bench) -> Non
 
     assert second.state == "healthy"
     assert len([a for a in second.attempts if a.launched]) == 1
+
+
+def test_a_run_that_found_the_host_busy_holds_nothing(bench: Bench) -> None:
+    bench.run(book(), lambda _: healthy())
+
+    with pytest.raises(BusyError):
+        bench.run(book())
+
+    assert bench.host.locks == {}

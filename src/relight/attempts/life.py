@@ -9,6 +9,8 @@ from relight.hosts.values import HostError
 
 LOOK_EVERY = 10.0
 """Seconds between two looks at processes and cards."""
+SETTLE = 1.0
+"""Seconds after which a new phase is looked at: it has taken its memory then."""
 PATIENCE = "patience.toml"
 
 
@@ -26,6 +28,7 @@ class Life:
         self.patience = patience_of(site.order.playbook.engine)
         self.pulse = Pulse(self.patience, vigil.began, site.learned.phases if site.learned else {})
         self._looked = vigil.now
+        self._phase: str | None = None
         self._signs: Signs | None = None
 
     def hung(self) -> Ending | None:
@@ -48,9 +51,11 @@ class Life:
     def _look(self) -> str:
         """Look at the host from time to time; return a sentence when a rank died behind a live parent."""
         vigil = self.vigil
-        if vigil.now - self._looked < LOOK_EVERY or vigil.follower.down:
+        phase = vigil.follower.progress.phase
+        every = SETTLE if phase != self._phase else LOOK_EVERY
+        if vigil.now - self._looked < every or vigil.follower.down:
             return ""
-        self._looked = vigil.now
+        self._looked, self._phase = vigil.now, phase
         tree = vigil.status.tree
         try:
             said = vigil.site.host.run(signs.command(p.pid for p in tree)).stdout.decode(errors="replace")
@@ -58,7 +63,9 @@ class Life:
         except HostError:
             return ""
         if gpus:
-            vigil.memory.append((round(vigil.now - vigil.began, 1), max(g.memory_used for g in gpus)))
+            used = max(g.memory_used for g in gpus)
+            vigil.memory.append((round(vigil.now - vigil.began, 1), used))
+            vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
         before, self._signs = self._signs, signs.read(said, tree, at=vigil.now, gpus=gpus)
         self.pulse.look(self._signs)
         return _lost(before, self._signs, self.patience)

@@ -1,6 +1,7 @@
 """The loop: look at the record, take the next action, until the run is over."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
@@ -51,6 +52,7 @@ def run(
         return _broken_off(site, fault)
     except KeyboardInterrupt:
         _over(site, "interrupted", "interrupted; the server keeps its state")
+        give_back(site)
         raise
 
 
@@ -112,9 +114,18 @@ def _broken_off(site: Site, fault: RelightError) -> Record:
     """Journal why the run cannot go on. What needs a person is a result; the rest is the caller's to show."""
     if isinstance(fault, PersonError):
         return finish(site, End("person", fault.text, fault.next))
+    if not isinstance(fault, UnreachableError):
+        give_back(site)
     states: dict[type[RelightError], State] = {UnreachableError: "unreachable", BusyError: "busy", UsageError: "failed"}
     _over(site, states.get(type(fault), "interrupted"), str(fault), fault.next)
     raise fault
+
+
+def give_back(site: Site) -> None:
+    """Give back the lock of a run that is broken off; a server that lives on is known by its attempt."""
+    with suppress(RelightError):
+        if site.known:
+            site.host.unlock(site.owner)
 
 
 def _over(site: Site, state: State, reason: str, then: str = "") -> None:

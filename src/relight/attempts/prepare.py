@@ -1,6 +1,6 @@
 """Make sure of a clean host before a launch: verified, not slept for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from relight.attempts.launch import port_of
 from relight.attempts.memory import held
@@ -30,7 +30,7 @@ def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
     port = port_of(settings) or DEFAULT_PORT
     locked = site.host.lock(site.owner, gpus=cards(site), port=port)
     if locked:
-        return tuple(_held(holder) for holder in locked)
+        return _held(locked)
     servers = [s for s in site.host.attempts() if s.alive and s.run != site.record.run and _meets(site, s, port)]
     if servers and site.order.replace:
         for server in servers:
@@ -39,8 +39,10 @@ def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
     return tuple(f"{server_name(server)} is running there" for server in servers)
 
 
-def _held(holder: Holder) -> str:
-    return f"{holder.what} is held by {holder.owner}"
+def _held(locked: Sequence[Holder]) -> tuple[str, ...]:
+    """Return one sentence per owner, with all that it holds."""
+    owners = dict.fromkeys(holder.owner for holder in locked)
+    return tuple(f"{', '.join(h.what for h in locked if h.owner == o)} held by {o}" for o in owners)
 
 
 def server_name(server: Status) -> str:
