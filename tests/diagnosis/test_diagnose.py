@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from relight.config.knowledge import load_knowledge
 from relight.diagnosis import diagnose
-from relight.logs.lines import LineSplitter, split
+from relight.logs.lines import Line, LineSplitter, split
 from relight.words.diagnosis import Cause, Diagnosis
 
 KNOWLEDGE = load_knowledge()
@@ -169,7 +169,8 @@ def test_nothing_raises(data: bytes) -> None:
 @settings(max_examples=40, deadline=None)
 def test_the_result_does_not_depend_on_how_bytes_are_cut(cuts: list[int]) -> None:
     data = "\n".join([SIGQUIT, *crash(" TP0", f"torch.OutOfMemoryError: {OOM}")]).encode()
-    splitter, lines, rest = LineSplitter(), [], data
+    splitter, rest = LineSplitter(), data
+    lines: list[Line] = []
     for cut in cuts:
         lines += splitter.feed(rest[:cut])
         rest = rest[cut:]

@@ -18,7 +18,8 @@ class Literals:
 
     def find(self, text: str) -> set[int]:
         """Return the positions in `all` of the literals that occur in `text`."""
-        return self._find(text.lower())
+        found: set[int] = self._find(text.lower())
+        return found
 
 
 def _automaton(literals: Sequence[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202  the library has no types
