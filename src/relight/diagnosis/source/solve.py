@@ -20,6 +20,7 @@ from relight.words.settings import FlagValue, Repair
 __all__ = ["Wishes", "repairs"]
 TRIES, PAIRED, TRIPLED = 2500, 8, 4
 PER_NAMES = 2
+WORK, FEWEST = 60_000, 150
 
 
 def repairs(
@@ -157,7 +158,9 @@ class Problem:
             by_name.setdefault(edit.name, []).append(edit)
         nearest = [sorted(es, key=lambda e: e.value.far)[:each] for es in by_name.values()]
         tried = (chosen for group in itertools.combinations(nearest, size) for chosen in itertools.product(*group))
-        return [chosen for chosen in itertools.islice(tried, TRIES) if self._solves(chosen)]
+        # Each try evaluates the whole failure: the larger that is, the fewer are tried.
+        most = max(FEWEST, min(TRIES, WORK // (1 + sum(1 for _ in walk(self.failure)))))
+        return [chosen for chosen in itertools.islice(tried, most) if self._solves(chosen)]
 
     def _solves(self, edits: tuple[Edit, ...]) -> bool:
         """Say whether the failure is surely gone, and no other check that the function makes is surely broken."""
@@ -166,11 +169,13 @@ class Problem:
         if now is FAULT or now is UNKNOWN:
             # Left to the engine's own choice: it may well choose what works. Kept, and tried last.
             return len(edits) == 1 and edits[0].soft and now is FAULT
-        return now is False and not any(self._breaks(check, evaluation) for check in self.reading.checks)
+        return now is False and not any(evaluation.truth(check) is False for check in self._intact)
 
-    def _breaks(self, check: Term, evaluation: Evaluation) -> bool:
-        before = Evaluation(self.known.lookup).truth(check)
-        return before is not False and evaluation.truth(check) is False
+    @cached_property
+    def _intact(self) -> list[Term]:
+        """The other checks of the function that the values, as far as known, do not contradict already."""
+        before = Evaluation(self.known.lookup)
+        return [check for check in self.reading.checks if before.truth(check) is not False]
 
     def _with(self, edits: tuple[Edit, ...]) -> Evaluation:
         new = {e.name: e.value.value for e in edits}
