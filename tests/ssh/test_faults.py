@@ -47,7 +47,9 @@ def test_no_byte_is_lost_or_doubled_however_often_the_link_is_cut(
     began, data = time.monotonic(), bytearray()
 
     while len(data) < size:
-        data += stream.read(30.0)
+        piece = stream.read(60.0)
+        assert piece, f"nothing for a minute at byte {len(data)}; the link was cut {proxy.cuts} times"
+        data += piece
 
     status = sshd.hosts[-1].status("run-1")
     assert bytes(data) == Path(status.log).read_bytes()
