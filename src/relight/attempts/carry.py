@@ -9,6 +9,8 @@ from relight.attempts.launch import port_of
 from relight.attempts.prepare import DEFAULT_PORT, clean, free_port, port_holder, take
 from relight.attempts.refusal import port_taken, refusal
 from relight.attempts.site import Site, log_name
+from relight.attempts.trust import known_outcome
+from relight.hosts.oracle import trusted
 from relight.hosts.values import HostError, Validation
 from relight.words.argv import to_argv
 from relight.words.attempt import Attempt, Rung
@@ -101,12 +103,18 @@ def _ask(site: Site, candidates: tuple[Candidate, ...], because: str) -> None:
 
 
 def _validated(site: Site, candidates: tuple[Candidate, ...]) -> Validation:
+    """Ask behind settings whose outcome a log already showed; an answer that contradicts it is not believed."""
     if site.parser is None:
         return Validation(asked=False, why="the host's parser could not be asked")
+    shown = known_outcome(site.record)
+    settings = [c.settings for c in candidates]
+    first = [shown[0]] if shown else []
     try:
-        return site.host.validate([c.settings for c in candidates], site.parser)
+        said = site.host.validate([*first, *settings], site.parser)
     except HostError as fault:
         return Validation(asked=False, why=str(fault))
+    said = trusted(said, shown[1] if shown else None)
+    return replace(said, answers=said.answers[len(first) :])
 
 
 def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:

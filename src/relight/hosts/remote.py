@@ -9,10 +9,11 @@ from typing import Any
 
 import tenacity
 
-from relight.hosts import oracle
 from relight.hosts.answers import read_leftover, read_process, read_status, read_stopped
 from relight.hosts.channel import Asker, Channel, open_channel
 from relight.hosts.link import CommandError, Link, LinkError
+from relight.hosts.oracle import answers, command
+from relight.hosts.oracle import request as question
 from relight.hosts.parser_answer import read_parser
 from relight.hosts.parser_source import parser_script
 from relight.hosts.readers import read_gpus, read_kernel_log
@@ -283,9 +284,9 @@ class AgentHost:
     def validate(self, candidates: Sequence[Settings], parser: HostParser, *, timeout: float = 300.0) -> Validation:
         """Ask the host's own argument validation."""
         began = time.monotonic()
-        asked = oracle.request(candidates, parser, without=self.spec.env)
-        ran = self.run(oracle.command(), stdin=asked, timeout=timeout, launch_env=True)
-        said = oracle.answers(ran, candidates)
+        asked = question(candidates, parser, without=self.spec.env)
+        ran = self.run(command(), stdin=asked, timeout=timeout, launch_env=True)
+        said = answers(ran, candidates)
         return replace(said, seconds=time.monotonic() - began)
 
     def lock(self, owner: Owner, *, gpus: Sequence[int], port: int | None, timeout: float = 20.0) -> tuple[Holder, ...]:
