@@ -80,6 +80,16 @@ def between(name: str, conditions: Iterable[Term], ground: Ground) -> Repair | N
     return Repair(set={ground.names.spell(name): value}, why=why, origin="memory", cost=0.5)
 
 
+def met(repair: Repair, name: str, conditions: Iterable[Term], ground: Ground) -> bool:
+    """Say whether a repair sets the flag to a number inside all bounds."""
+    values = [ground.names.value(n, v) for n, v in repair.set.items() if ground.names.canonical(n) == name]
+    limits = [t for t in conditions if t.name == name]
+    return any(
+        isinstance(v, int | float) and not any(v <= t.value if t.op == "<=" else v >= t.value for t in limits)
+        for v in values
+    )
+
+
 def _inside(low: float | None, high: float | None) -> float | None:
     if low is None and high is None:
         return None

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from operator import is_
 
 from relight.planning.ground import Node
 from relight.planning.history import History
@@ -30,12 +32,27 @@ def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
     most = ASK_AT_ONCE if history.ground.world.can_ask else 1
     found, cut = _search(history, active, most, distrusted=True)
     if found:
-        return Choice(found)
+        return Choice((*_proven(found[0], history, active), *found))
     choice = _doubted(history, active)
     if choice.found:
         return choice
     untried = _untried(history, active)
     return untried if untried.found else Choice(cut=cut or choice.cut)
+
+
+def _proven(found: Found, history: History, active: Sequence[Lesson]) -> tuple[Found, ...]:
+    """Return the settings an earlier run proved, where this run begins and what is wanted most is known to fail.
+
+    What is known to work is not passed over for a guess; a lever it lacks can be won back after it.
+    """
+    start = history.ground.start
+    if history.launches or start is None or history.ground.settings(start) == found.settings:
+        return ()
+    for node in known_good(history):
+        search = Search(history, active)
+        search.add([node])
+        return tuple(islice(search.run(partial(is_, node)), 1))
+    return ()
 
 
 def _search(

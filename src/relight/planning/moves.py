@@ -39,7 +39,7 @@ def _repairs(lesson: Lesson, bounding: Sequence[Term], ground: Ground) -> Iterab
         yield from (_remembered(t, lesson, ground) for t in lesson.terms if t.op == "!=" and not t.env)
     for name in {t.name for t in lesson.core if t.op in {"<=", ">="}}:
         inside = bounds.between(name, bounding, ground)
-        if inside:
+        if inside and not any(bounds.met(r, name, bounding, ground) for r in lesson.repairs):
             yield inside
 
 

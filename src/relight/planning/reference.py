@@ -8,7 +8,7 @@ from relight.planning.settings import keeps
 from relight.words.attempt import Attempt
 from relight.words.settings import Repair, Settings
 
-COST_PER_CHANGE = 0.5
+COST_PER_CHANGE = 0.1
 FEW = 3
 
 
