@@ -23,6 +23,9 @@ from relight.words.knowledge import Knowledge
 UNUSUAL = 5
 FOREIGN = 6
 """Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
+OF_ENGINES = ("kernel.", "oom.gpu.", "comm.nccl", "comm.p2p", "comm.custom_allreduce", "comm.symm_mem", "numerics.")
+ANYWHERE = ("kernel.jit_compile", "kernel.segfault")
+"""Kinds that only programs on GPUs have, and those among them that others have too."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,21 @@ def diagnose(
     found = candidates(evidence, matcher(knowledge.signatures))
     choice = choose(found, evidence)
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
-    engine = Engine(version=version_of(evidence))
+    engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
-    if choice.root is None or (not evidence.ours and len(evidence.records) >= FOREIGN):
+    if choice.root is None or _foreign(evidence, choice.root):
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
         return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     return _failed(base, choice, choice.root, evidence, given, sources or {})
+
+
+def _foreign(evidence: Evidence, root: Candidate) -> bool:
+    """Say whether the log is another program's: no word of the engine in it, and a cause that any program may have."""
+    if evidence.ours or len(evidence.records) < FOREIGN:
+        return False
+    kind = root.claim.signature.kind if root.named and root.claim else "unknown"
+    return kind in ANYWHERE or not kind.startswith(OF_ENGINES)
 
 
 def _failed(
@@ -101,10 +112,8 @@ def _line(candidate: Candidate) -> LogLine:
 
 
 def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
-    """Return the lines around a root that no signature knows: what a new signature would be made of."""
-    if root.named:
-        return ()
-    near = evidence.records[max(0, root.index - 2) : root.index + UNUSUAL - 2]
+    """Return a few lines around the root: its evidence, and what a new signature would be made of."""
+    near = evidence.records[max(0, root.index - 3) : max(0, root.index) + UNUSUAL - 2]
     return tuple(LogLine(rec.number, shown(rec.line.text)) for rec in near if rec.body.strip())
 
 
@@ -133,6 +142,11 @@ def _silent(evidence: Evidence) -> Cause:
         confidence=0.5 if kind != "unknown" else 0.2,
         summary=f"{KINDS[kind]} The log ends in phase {evidence.progress.phase} and names no failure.",
     )
+
+
+def _only_version(knowledge: Knowledge) -> str | None:
+    """Return the version that is spoken of where only one is known: the host's own."""
+    return next(iter(knowledge.versions)) if len(knowledge.versions) == 1 else None
 
 
 def version_of(evidence: Evidence) -> str | None:

@@ -29,7 +29,7 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
         return None
     changes = {str(name): value for name, value in named.items() if value is not None}
     changes = {name: value for name, value in changes.items() if not _same(given.value(name), value)}
-    env = {k: filled(v, facts) for k, v in remedy.set_env.items()}
+    env = {k: filled(v, facts) for k, v in remedy.set_env.items() if not _on(given.env.get(k), v)}
     if None in env.values() or not (changes or unset or env or remedy.unset_env):
         return None
     return Repair(
@@ -64,6 +64,11 @@ def _within(value: float, bounds: tuple[float, float] | None, now: float) -> int
 
 def _same(now: FlagValue | None, value: FlagValue) -> bool:
     return now is not None and str(now) == str(value)
+
+
+def _on(now: str | None, wanted: str) -> bool:
+    """Say whether a variable is already as wanted; 1 and true are one."""
+    return now is not None and (now == wanted or {now.lower(), wanted.lower()} <= {"1", "true", "yes", "on"})
 
 
 def _filled(value: FlagValue, facts: Mapping[str, Any]) -> FlagValue | None:

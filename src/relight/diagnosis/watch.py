@@ -12,19 +12,20 @@ from relight.words.knowledge import Knowledge
 
 @dataclass(frozen=True)
 class Seen:
-    """A line that shows a crash: a possible root, or a consequence (cascade)."""
+    """A line that shows a crash: a possible root, or a consequence (cascade); `fatal` ends the server by itself."""
 
     line: int
     role: Literal["root", "cascade"]
     text: str
     signature: str | None = None
+    fatal: bool = False
 
 
 class Watch:
     """Fed line by line; `seen` keeps what showed a crash, in order.
 
     An exception may still be caught and survived, so a root alone is a hint; a cascade line means that the tree is
-    being taken down.
+    being taken down, and a line whose signature is `fatal` ends the server even where its process stays.
     """
 
     def __init__(self, knowledge: Knowledge) -> None:
@@ -34,8 +35,8 @@ class Watch:
 
     @property
     def crashed(self) -> bool:
-        """Say whether a consequence of a crash was seen."""
-        return any(seen.role == "cascade" for seen in self.seen)
+        """Say whether a consequence of a crash was seen, or a line that ends the server by itself."""
+        return any(seen.role == "cascade" or seen.fatal for seen in self.seen)
 
     def feed(self, line: Line) -> Seen | None:
         """Take one line in and return what it shows, None where it shows nothing."""
@@ -53,7 +54,8 @@ class Watch:
         role: Literal["root", "cascade"] = "cascade" if claims and claims[0].role == "cascade" else "root"
         if role == "root" and not new and rec.fresh and not claims[0].fatal:
             return None
-        return self._saw(Seen(rec.number, role, rec.body.strip(), claims[0].id if claims else None))
+        fatal = bool(claims) and claims[0].fatal
+        return self._saw(Seen(rec.number, role, rec.body.strip(), claims[0].id if claims else None, fatal))
 
     def _saw(self, seen: Seen) -> Seen:
         self.seen.append(seen)
