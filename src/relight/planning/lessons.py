@@ -17,6 +17,9 @@ from relight.words.settings import Repair
 SUREST = 0.97
 UNNAMED = 0.7
 SUSPECTED = 0.5
+# What repetition can lose again: each failure it should explain and does not raises the doubt by this factor.
+CONFIRMED_ONCE = 0.8
+CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
 
@@ -69,7 +72,7 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
     known = [history.ground.names.view(good)] if good is not None else []
     healthy = [history.view(a) for a in history.healthy]
     tested = [
-        *merged,
+        *(_weighed(lesson, history) for lesson in merged),
         *(_tested(lesson, healthy, history.ground) for lesson in shared),
         *(_tested(lesson, [*healthy, *known], history.ground) for lesson in learned),
     ]
@@ -262,6 +265,19 @@ def _tested(lesson: Lesson, healthy: Sequence[View], ground: Ground) -> Lesson:
     if lesson.hard or not any(lesson.holds(view, ground) for view in healthy):
         return lesson
     return replace(lesson, confidence=0.0)
+
+
+def _weighed(lesson: Lesson, history: History) -> Lesson:
+    """Take back what repetition added where as many failures it should explain were diagnosed as something else."""
+    if lesson.hard or lesson.whole or lesson.confidence <= CONFIRMED_ONCE:
+        return lesson
+    reached = {_reached(a, history) for a in history.failures if a.n in lesson.attempts}
+    others = [
+        a for a in history.failures if a.launched and a.n not in lesson.attempts and _reached(a, history) in reached
+    ]
+    against = sum(lesson.holds(history.view(a), history.ground) for a in others)
+    doubt = (1 - lesson.confidence) * CONTRADICTED**against
+    return replace(lesson, confidence=max(CONFIRMED_ONCE, 1 - doubt))
 
 
 def _narrowed(lesson: Lesson, history: History) -> Lesson:

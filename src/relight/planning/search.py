@@ -17,7 +17,7 @@ from relight.planning.parse_rung import Finding
 from relight.words.attempt import Attempt, Term
 from relight.words.settings import Settings
 
-MOST_NODES = 300
+MOST_NODES = 220
 MOST_STEPS_DOWN = 60
 
 
