@@ -92,7 +92,7 @@ def test_a_scheduler_killed_after_healthy_is_noticed_and_the_server_comes_back(d
 
 def scheduler(desk: Desk) -> int:
     """Return the scheduler of our own server: a descendant of the process that was launched."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout  # noqa: S607
+    listed = subprocess.run(["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout  # noqa: S607
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     mains = {r[0] for r in rows if str(desk.model) in r[2]}
     return next(int(r[0]) for r in rows if "sglang::scheduler" in r[2] and r[1] in mains)
