@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
-from relight.diagnosis.evidence import Evidence, gather
+from relight.diagnosis.draft import with_draft
+from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.match import matcher
@@ -52,9 +53,7 @@ def diagnose(
     `argv` is the command after the module, empty where it is not known; `running` says the process lives;
     `sources` maps files named in `Diagnosis.wants` to their text. Never raises for what a log holds.
     """
-    evidence = gather(lines, knowledge.phases)
-    found = candidates(evidence, matcher(knowledge.signatures))
-    choice = choose(found, evidence)
+    evidence, found, choice = _last_complete(lines, knowledge, running=running)
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
     engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
@@ -63,6 +62,22 @@ def diagnose(
         return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     return _failed(base, choice, choice.root, evidence, given, sources or {})
+
+
+def _last_complete(
+    lines: Iterable[Line], knowledge: Knowledge, *, running: bool
+) -> tuple[Evidence, list[Candidate], Choice]:
+    """Read the last attempt of a log, or the one before it where the last only just began."""
+    groups = attempts(lines, knowledge.phases)
+    ask = matcher(knowledge.signatures)
+    for group in reversed(groups):
+        evidence = read_attempt(group, knowledge.phases)
+        found = candidates(evidence, ask)
+        choice = with_draft(choose(found, evidence), evidence, ask)
+        if running or choice.root or evidence.progress.ready or group is groups[0]:
+            break
+    evidence.ours = evidence.ours or len(groups) > 1
+    return evidence, found, choice
 
 
 def _foreign(evidence: Evidence, root: Candidate) -> bool:

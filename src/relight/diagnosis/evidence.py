@@ -55,8 +55,26 @@ def _usage_lines(records: Sequence[Record]) -> set[int]:
 
 
 def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
-    """Read the lines of the last attempt that a log holds."""
-    found = put_in_order([record(line) for line in lines])
+    """Read all lines of a log as one attempt."""
+    return read_attempt(put_in_order([record(line) for line in lines]), phases)
+
+
+def attempts(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> list[list[Record]]:
+    """Return the records of each attempt that a log holds, in order; what comes before the first belongs to it."""
+    begins = [re.compile(p.regex) for p in phases if p.id == "attempt"]
+    groups: list[list[Record]] = [[]]
+    begun = False
+    for rec in put_in_order([record(line) for line in lines]):
+        if any(regex.search(rec.body) for regex in begins):
+            if begun:
+                groups.append([])
+            begun = True
+        groups[-1].append(rec)
+    return groups
+
+
+def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidence:
+    """Read the records of one attempt."""
     marks = Marks(phases)
     evidence = Evidence(records=found, progress=Progress(marks))
     reader = Reader()

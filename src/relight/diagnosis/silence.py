@@ -9,6 +9,9 @@ from relight.logs.records import Record
 GAP = 60.0
 """Seconds between the last lines after which a start counts as having stopped."""
 
+BEHIND = 20.0
+"""Seconds that a rank may say nothing while others go on."""
+
 _CLOCK = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
 _STACKS = re.compile(r"^(?:Current )?[Tt]hread 0x[0-9a-f]+ .*\(most recent call first\)|^Thread \d+ \(\w+\): ")
 _MONTH_DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
@@ -28,24 +31,32 @@ def seconds(time: str | None) -> float | None:
 
 
 def stopped(evidence: Evidence) -> bool:
-    """Say whether the log shows that a start came to a stop: a gap, stacks, or a step that only others finished."""
-    return _gap(evidence.records) or _stacks(evidence.records) or _unfinished(evidence)
+    """Say whether the log shows that a start came to a stop: a gap, stacks, or a step that only others finished.
+
+    A log that was merely cut shows none of these, however early it ends.
+    """
+    return _gap(evidence) or _stacks(evidence.records) or _left_behind(evidence)
 
 
-def _gap(records: Sequence[Record]) -> bool:
-    times = [t for rec in records[-200:] if (t := seconds(rec.time)) is not None]
-    return any(b - a >= GAP for a, b in zip(times[-4:], times[-3:], strict=False))
+def _gap(evidence: Evidence) -> bool:
+    """Say whether time passed near the end after which nothing moved on any more."""
+    moved = max((span.last.line for span in evidence.progress.spans.values()), default=0)
+    timed = [(t, rec.number) for rec in evidence.records[-200:] if (t := seconds(rec.time)) is not None]
+    pairs = zip(timed[-4:], timed[-3:], strict=False)
+    return any(after[0] - before[0] >= GAP and moved < after[1] for before, after in pairs)
 
 
 def _stacks(records: Sequence[Record]) -> bool:
     return any(_STACKS.search(rec.body) for rec in records[-500:])
 
 
-def _unfinished(evidence: Evidence) -> bool:
-    """Say whether ranks differ in the phase they reached, or a bar stands short of its end."""
-    phases = {phase for rank, phase in evidence.progress.by_rank.items() if rank}
-    step = evidence.progress.step
-    return len(phases) > 1 or (step is not None and 0 < step[0] < step[1])
+def _left_behind(evidence: Evidence) -> bool:
+    """Say whether one rank is in a phase that all others left a while ago."""
+    reached = {rank: phase for rank, phase in evidence.progress.by_rank.items() if rank}
+    if len(set(reached.values())) < 2:
+        return False
+    newest = {rec.rank: t for rec in evidence.records if rec.rank in reached and (t := seconds(rec.time)) is not None}
+    return bool(newest) and max(newest.values()) - min(newest.values()) >= BEHIND
 
 
 def last_progress(evidence: Evidence) -> Record | None:

@@ -1,5 +1,6 @@
 """Which source files would tell more, and what they tell once they are here."""
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,7 +38,10 @@ def wants_of(root: Candidate, sources: Mapping[str, str]) -> tuple[Want, ...]:
 def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> SourceReading:
     """Read the condition that failed from the source, where `sources` holds it."""
     frame = _raising_frame(root)
-    if frame is None or frame.file not in sources or root.block is None:
+    if frame is None or root.block is None:
+        return SourceReading()
+    sources = sources if frame.file in sources else _printed_line(frame)
+    if frame.file not in sources:
         return SourceReading()
     reading = _reading(root, frame, sources)
     if not reading.readable:
@@ -46,6 +50,16 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> So
     return SourceReading(
         constraint(reading, values, given.parser), repairs(reading, values, given.parser), reading.wants
     )
+
+
+def _printed_line(frame: Frame) -> dict[str, str]:
+    """Return the one line of source that a traceback prints, where it is a whole assertion, as a file of its own."""
+    alone = f"def _(self):\n    {frame.text}"
+    try:
+        whole = isinstance(ast.parse(alone).body[0].body[0], ast.Assert)  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return {frame.file: "\n" * max(0, frame.line - 2) + alone} if whole and frame.line > 1 else {}
 
 
 def _reading(root: Candidate, frame: Frame, sources: Mapping[str, str]) -> Reading:

@@ -24,7 +24,8 @@ class Progress:
     """The state of one start, fed line by line.
 
     `phase` is the phase of the newest mark of any rank, `step` the (i, n) of its bar, `last` the newest line that
-    says anything, `facts` every fact by mark id and rank, newest wins, `moved` the line of each rank's last step.
+    says anything, `facts` every fact by mark id and rank, newest wins, `moved` the line of each rank's last step,
+    `repeated` the phases that a rank began once more after it had ended them.
     """
 
     marks: Marks
@@ -37,6 +38,8 @@ class Progress:
     by_rank: dict[str | None, str] = field(default_factory=dict)
     facts: dict[str, dict[str | None, Mapping[str, Any]]] = field(default_factory=dict)
     moved: dict[str | None, int] = field(default_factory=dict)
+    repeated: dict[str | None, set[str]] = field(default_factory=dict)
+    _ended: set[tuple[str | None, str]] = field(default_factory=set)
 
     def feed(self, line: Line) -> tuple[Mark, ...]:
         """Take one line in and return its marks."""
@@ -71,6 +74,10 @@ class Progress:
         if mark.role != "progress" and mark.phase != "shutdown":
             self.moved[mark.rank] = mark.line
         self.step = _step(mark)
+        if mark.role == "end":
+            self._ended.add((mark.rank, mark.phase))
+        elif mark.role == "begin" and (mark.rank, mark.phase) in self._ended:
+            self.repeated.setdefault(mark.rank, set()).add(mark.phase)
         old = self.spans.get(mark.phase)
         ended = mark if mark.role in {"end", "ready"} else None
         self.spans[mark.phase] = PhaseSpan(mark.phase, old.first if old else mark, mark, ended)
