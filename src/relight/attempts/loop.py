@@ -88,7 +88,7 @@ def _act(site: Site, action: Action, book: Book) -> None:
         case Follow(n):
             ending = follow(site, n, book)
             site.note(
-                "healthy" if ending.outcome == "healthy" else "stopped",
+                "judged" if ending.outcome == "healthy" else "stopped",
                 n,
                 attempt={
                     "outcome": ending.outcome,

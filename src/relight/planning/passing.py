@@ -4,7 +4,6 @@ from relight.planning.ground import Ground
 from relight.planning.history import PORT, TRIES_UNCHANGED, History, trailing, transient
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Cause
-from relight.words.settings import Change
 from relight.words.signature import Signature
 from relight.words.step import Clean, Launch, Person, Step, Wait
 
@@ -75,12 +74,7 @@ def blamed_and_free(cause: Cause, attempt: Attempt, history: History) -> bool:
     ]
     env = [n for n in cause.blames_env if n in view.env and n not in ground.guard.env]
     allowed = any(ground.names.canonical(n) in ground.guard.allowed for n in cause.blames)
-    repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
-    return bool(flags or env or allowed or any(_helps(r, history) for r in repairs))
-
-
-def _helps(repair: Change, history: History) -> bool:
-    return bool(repair) and history.ground.guard.refusal(repair) == ""
+    return bool(flags or env or allowed)
 
 
 def _said(cause: Cause, last: Attempt, history: History) -> Person:
