@@ -1,5 +1,6 @@
 """A log that stops without a failure: still starting, hung, or simply cut."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -39,10 +40,12 @@ def stopped(evidence: Evidence) -> bool:
 
 
 def _gap(evidence: Evidence) -> bool:
-    """Say whether time passed near the end after which nothing moved on any more."""
+    """Say whether time passed near the end after which nothing moved on any more; lines out of order tell nothing."""
     moved = max((span.last.line for span in evidence.progress.spans.values()), default=0)
     timed = [(t, rec.number) for rec in evidence.records[-200:] if (t := seconds(rec.time)) is not None]
-    pairs = zip(timed[-4:], timed[-3:], strict=False)
+    if timed != sorted(timed):
+        return False
+    pairs = itertools.pairwise(timed[-4:])
     return any(after[0] - before[0] >= GAP and moved < after[1] for before, after in pairs)
 
 
