@@ -47,7 +47,7 @@ def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     clean(site)
     if _port_taken(site, candidate):
         return
-    attempt = _attempt(site, candidate, rung)
+    attempt = replace(_attempt(site, candidate, rung), because=because)
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
     site.note("launched", attempt.n, attempt=_fields(attempt), argv=attempt.argv, rung=rung, because=because)
 

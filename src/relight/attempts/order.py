@@ -1,5 +1,6 @@
 """What a run is asked to do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -17,6 +18,7 @@ class RunOrder:
     `overrides` are --set, --unset and --env; `max_attempts` and `deadline` (seconds) override the playbook's budget;
     `wait` waits for a busy host, `replace` stops an earlier run's server first, `keep` stays after healthy;
     `forget` drops what earlier runs learned;
+    `typed` are options of the command line that a suggested command must repeat (name -> values);
     `owner_user` and `owner_host` name who runs relight, for the lock.
     """
 
@@ -33,3 +35,4 @@ class RunOrder:
     owner_user: str = ""
     owner_host: str = ""
     owner_pid: int = 0
+    typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

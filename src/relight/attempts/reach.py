@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from relight.attempts.asked import asked_settings, called
 from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
 from relight.hosts.values import HostError, HostFacts
@@ -20,10 +21,17 @@ def reach(site: Site) -> Known:
     known = Known(
         facts, _baseline(site) or site.host.gpus(), version or (parser.version if parser else None), parser, fault
     )
-    environment = {**described(facts, known.gpus), "engine_version": known.version, "python": site.order.spec.python}
+    environment = {
+        **described(facts, known.gpus),
+        "engine_version": known.version,
+        "python": site.order.spec.python,
+        **called(site.order),
+    }
+    engine = Engine(site.order.playbook.engine, known.version)
+    asked = asked_settings(site.order, parser, known.version)
     site.note(
         "probed",
-        record={"engine": Engine(site.order.playbook.engine, known.version), "environment": environment},
+        record={"engine": engine, "environment": environment, "asked": asked},
         gpus=known.gpus,
         version=known.version,
         parser=len(parser.flags) if parser else 0,

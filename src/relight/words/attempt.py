@@ -48,7 +48,7 @@ class Attempt:
     `choice` maps each lever to the position (from 1) of its variant, None for off;
     `effective` is what the engine said it resolved, where it said so; `gpu_memory` holds (seconds since `started`,
     MiB in use on the fullest card); `remarks` are relight's own sentences, read by the diagnosis after the log;
-    `measured` are figures the judge took on the way.
+    `measured` are figures the judge took on the way; `because` is why the plan launched it.
     """
 
     n: int
@@ -71,6 +71,7 @@ class Attempt:
     gpu_memory: tuple[tuple[float, int], ...] = ()
     remarks: tuple[str, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
+    because: str = ""
 
     @property
     def launched(self) -> bool:
@@ -142,7 +143,10 @@ class Final:
 
 @dataclass(frozen=True)
 class Record:
-    """All that is known of a run: the fold of its events. Paths are relative to `folder`."""
+    """All that is known of a run: the fold of its events. Paths are relative to `folder`.
+
+    `asked` are the settings wanted most: the playbook with the first variant of each lever that the host can have.
+    """
 
     run: str
     folder: str
@@ -161,4 +165,5 @@ class Record:
     next: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     unreachable_seconds: float = 0.0
+    asked: Settings | None = None
     schema: int = 1
