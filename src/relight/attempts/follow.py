@@ -1,10 +1,12 @@
-"""Copy the log of one attempt here, byte for byte, and read it while it grows."""
+"""Copy the log of one attempt here, byte for byte but for secret values, and read it while it grows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from relight.attempts.blackout import Blackout
+from relight.attempts.site import Site
 from relight.diagnosis.watch import Watch
 from relight.hosts.interface import LogStream
 from relight.logs.lines import Line, LineSplitter
@@ -20,14 +22,18 @@ class Follower:
     """The stored copy of a log and what was understood of it.
 
     What an earlier relight stored is read again first; then `open_stream` is called with the byte to go on from.
+    A server may print its own key: each of `secrets` is stored as as many stars.
     """
 
-    def __init__(self, path: Path, knowledge: Knowledge, open_stream: Callable[[int], LogStream]) -> None:
+    def __init__(
+        self, path: Path, knowledge: Knowledge, open_stream: Callable[[int], LogStream], *, secrets: Sequence[str] = ()
+    ) -> None:
         self.path = path
         self.progress = Progress(Marks(knowledge.phases))
         self.watch = Watch(knowledge)
         self.new: list[Line] = []
         self._lines = LineSplitter()
+        self._blackout = Blackout(secrets)
         self._replay()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._stream = open_stream(self.size)
@@ -60,7 +66,7 @@ class Follower:
 
     def pump(self, timeout: float) -> tuple[Mark, ...]:
         """Take what arrives within `timeout` seconds; return its marks. `new` then holds its lines."""
-        data = self._stream.read(timeout)
+        data = self._blackout.feed(self._stream.read(timeout))
         self.new = []
         if not data:
             return ()
@@ -93,3 +99,11 @@ class Follower:
             self.new.append(line)
             self.watch.feed(line)
             yield from self.progress.read(record(line))
+
+
+def log_of(site: Site, n: int) -> Follower:
+    """Open the stored copy of attempt `n`'s log, which goes on where the host's goes on."""
+    name = site.attempt_id(n)
+    return Follower(
+        site.log_path(n), site.knowledge, lambda at: site.host.follow(name, at), secrets=site.journal.secrets
+    )

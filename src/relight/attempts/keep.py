@@ -2,7 +2,7 @@
 
 from relight.attempts.examine import examine
 from relight.attempts.finish import stop_attempt
-from relight.attempts.follow import Follower
+from relight.attempts.follow import log_of
 from relight.attempts.judge.book import Book
 from relight.attempts.launch import port_of
 from relight.attempts.prepare import DEFAULT_PORT, take
@@ -68,9 +68,8 @@ def _answers(site: Site, attempt: Attempt, book: Book) -> bool:
 
 def _fetch_rest(site: Site, attempt: Attempt) -> None:
     """Bring what the server wrote since it was healthy."""
-    name = site.attempt_id(attempt.n)
-    size = site.host.status(name).log_size
-    with Follower(site.log_path(attempt.n), site.knowledge, lambda offset: site.host.follow(name, offset)) as follower:
+    size = site.host.status(site.attempt_id(attempt.n)).log_size
+    with log_of(site, attempt.n) as follower:
         follower.drain(size)
 
 

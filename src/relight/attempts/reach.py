@@ -9,7 +9,9 @@ from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
 from relight.hosts.values import HostError, HostFacts
 from relight.words.diagnosis import Engine
-from relight.words.host import Gpu
+from relight.words.errors import UsageError
+from relight.words.host import CONFIG_FILE_FROM, Gpu
+from relight.words.knowledge import version_key
 from relight.words.parser import HostParser
 
 
@@ -38,8 +40,20 @@ def reach(site: Site) -> Known:
         fault=fault,
     )
     site.known = known
+    _take_secret_flags(site, known.version)
     site.learned = recall(site, known)
     return known
+
+
+def _take_secret_flags(site: Site, version: str | None) -> None:
+    """Refuse to launch where secret flags would have to stand on the command line."""
+    spec = site.order.spec
+    if spec.secret_flags and version and version_key(version) < version_key(CONFIG_FILE_FROM):
+        text = (
+            f"secret flags need SGLang {CONFIG_FILE_FROM} or newer, which takes them from a file; this is {version}"
+        )
+        then = "upgrade it, or take the secret flags out"
+        raise UsageError(text, place=f"hosts.toml: [hosts.{spec.name}.secret-flags]", next=then)
 
 
 def _parser(site: Site) -> tuple[HostParser | None, str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from relight.attempts.clock import epoch
 from relight.attempts.effects import guide_of, in_effect, remarks
-from relight.attempts.follow import Follower
+from relight.attempts.follow import log_of
 from relight.attempts.health import Interview, died_meanwhile, judged, whose
 from relight.attempts.judge.book import Book
 from relight.attempts.launch import launch
@@ -20,10 +20,9 @@ LISTEN_EVERY = 3.0
 def follow(site: Site, n: int, book: Book) -> Ending:
     """Start attempt `n` (safe to repeat) and watch it until it is healthy, crashed, hung or sick."""
     attempt = site.attempt(n)
-    name = site.attempt_id(n)
     launch(site, attempt)
-    status = site.host.status(name)
-    with Follower(site.log_path(n), site.knowledge, lambda offset: site.host.follow(name, offset)) as follower:
+    status = site.host.status(site.attempt_id(n))
+    with log_of(site, n) as follower:
         now = site.clock.monotonic()
         began = now - max(0.0, site.clock.now() - epoch(attempt.started))
         vigil = Vigil(site, attempt, follower, began, now, status)

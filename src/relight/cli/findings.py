@@ -6,14 +6,12 @@ from typing import Literal, TypeAlias
 
 from relight.cli.model import ModelSeen
 from relight.cli.seen import Seen
-from relight.words.host import Gpu, HostSpec
+from relight.words.host import CONFIG_FILE_FROM, Gpu, HostSpec
 from relight.words.knowledge import version_key
 from relight.words.settings import Settings
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 GIB = 1 << 30
-CONFIG_FILE_FROM = "0.5.5.post3"
-"""The first version that takes flags from a file, which is how secret flags travel."""
 DEFAULT_PORT = 30000
 ORDER = ("error", "warning", "note")
 

@@ -92,6 +92,11 @@ class Journal:
         return self._record
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must not appear in any file of the run."""
+        return self._secrets
+
+    @property
     def stored(self) -> Stored:
         """Return what the run was asked for."""
         return stored(self.folder)

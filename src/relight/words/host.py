@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+CONFIG_FILE_FROM = "0.5.5.post3"
+"""The first version of SGLang that takes flags from a file, which is how secret flags travel."""
+
 
 @dataclass(frozen=True)
 class SecretSource:
