@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from relight.reports.blocks import Block, Bullets, Choice, Choices, Edits, Pairs, Para, Prose, Section, Sums, Tone
+from relight.reports.blocks import Block, Bullets, Choice, Choices, Edit, Edits, Pairs, Para, Prose, Section, Sums, Tone
 from relight.reports.edits import brief, edits_of
 from relight.reports.excerpts import evidence, innermost, other_values, source
 from relight.reports.now import launch_command
@@ -60,7 +60,7 @@ def attempt_section(step: Step, record: Record) -> Section:
 
 def _changed(step: Step) -> list[Block]:
     if step.before is None:
-        return [Para(("The settings as asked for.",))]
+        return _begun(step)
     if not step.edits:
         again = _because(step)
         return [Para((f"The same settings as attempt {step.before.n}.", *([" "] if again else []), *again))]
@@ -68,6 +68,18 @@ def _changed(step: Step) -> list[Block]:
     if step.from_asked and set(step.from_asked) != set(step.edits):
         blocks.append(Edits("in all", step.from_asked, ("against what was asked for",)))
     return blocks
+
+
+def _begun(step: Step) -> list[Block]:
+    """Tell of the first attempt; a run may begin elsewhere than where it was asked to."""
+    if not step.edits:
+        return [Para(("The settings as asked for.",))]
+    why = (
+        (*sentence(step.attempt.because), " The lines show what differs from what was asked for.")
+        if step.attempt.because
+        else ()
+    )
+    return [Edits("begun with", step.edits, why or _because(step))]
 
 
 def _because(step: Step) -> Prose:
@@ -164,10 +176,18 @@ def _judged(attempt: Attempt) -> list[Block]:
 
 
 def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
-    repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
+    repairs = _merged(attempt.diagnosis.repairs if attempt.diagnosis else ())
     cheapest = min((r.cost for r in repairs), default=0.0)
     choices = tuple(_choice(repair, attempt, later, cheapest) for repair in repairs)
     return [Choices("repairs", choices)] if choices else []
+
+
+def _merged(repairs: Sequence[Repair]) -> tuple[Repair, ...]:
+    """Return repairs, each edit once, as the first that proposes it."""
+    kept: dict[tuple[Edit, ...], Repair] = {}
+    for repair in repairs:
+        kept.setdefault(edits_of(repair), repair)
+    return tuple(kept.values())
 
 
 def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
@@ -179,7 +199,7 @@ def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest
 
 
 def _became(taken: Attempt, failed: Attempt, following: int) -> str:
-    if taken.outcome == "rejected":
+    if taken.outcome == "rejected" and not _past(taken, failed):
         return f"refused by {taken.rung} (attempt {taken.n})"
     verb = "taken" if taken.n == following else "tried later"
     if taken.outcome in {"healthy", "aborted", None}:
@@ -191,8 +211,14 @@ def _became(taken: Attempt, failed: Attempt, following: int) -> str:
 def _taken_tone(taken: Attempt | None, failed: Attempt) -> Tone:
     if taken is None:
         return "plain"
-    past = taken.launched and taken.outcome not in {"aborted", None} and not _same_failure(taken, failed)
+    past = taken.outcome not in {"aborted", None} and (taken.outcome == "healthy" or _past(taken, failed))
     return "good" if past else tone(taken)
+
+
+def _past(taken: Attempt, failed: Attempt) -> bool:
+    """Say whether an attempt failed of something that is known and is not this failure."""
+    known = bool(taken.diagnosis and taken.diagnosis.cause)
+    return known and not _same_failure(taken, failed)
 
 
 def _same_failure(one: Attempt, other: Attempt) -> bool:

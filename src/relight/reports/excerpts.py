@@ -10,12 +10,13 @@ from relight.words.diagnosis import Constraint, Diagnosis, LogLine
 
 _AROUND = 12
 _GUARDS = 3
+_FRAME = re.compile(r"""^(\s*(?:\[[^\]]*\] )?File ")([^"]+)(?=")""")
 
 
 def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str = "") -> Excerpt | None:
     """Return the lines of the log that show the cause, the cause marked with `note`; None if there is none."""
     cause = diagnosis.cause
-    lines = {e.line: e.text for e in (*around, *diagnosis.evidence)}
+    lines = {e.line: _framed(e.text) for e in (*around, *diagnosis.evidence)}
     if cause and cause.line is not None:
         lines.setdefault(cause.line, cause.text)
     elif cause and cause.text and not lines:
@@ -26,6 +27,11 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
     chosen = _nearest(lines, line)
     rows = [Row(n, lines[n], _whole(lines[n], note) if n == line else ()) for n in chosen]
     return Excerpt("evidence", _place(diagnosis.log, line or chosen[0]), _with_gaps(rows))
+
+
+def _framed(text: str) -> str:
+    """Return a line of a traceback with the file from its package on; the folder before it is the host's own."""
+    return _FRAME.sub(lambda found: found[1] + path(found[2]), text)
 
 
 def _nearest(lines: Mapping[int, str], line: int | None) -> list[int]:

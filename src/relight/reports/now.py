@@ -1,9 +1,12 @@
 """What to do now: the command that works, or the one thing that helps."""
 
-from relight.reports.blocks import Block, Bullets, Command, Edit, Edits, Para, Prose, Section
+from relight.reports.blocks import Block, Bullets, Command, Edit, Edits, Para, Section
+from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.prose import prose, sentence
+from relight.reports.steps import asked_of
 from relight.reports.verdict import furthest, last_launch
+from relight.reports.world import stand_in
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Repair
 
@@ -40,15 +43,30 @@ def _module(record: Record) -> str:
 
 
 def _healthy(record: Record) -> list[Block]:
-    blocks: list[Block] = [Para(("The server runs on, without relight. This is the command it runs with:",))]
+    ended = _ended(record)
+    first = ended or "The server runs on, without relight. This is the command it runs with:"
+    blocks: list[Block] = [Para((first,))]
     if record.final:
         blocks.append(command(record.final.argv, record.final.env, python=_python(record), module=_module(record)))
-    blocks += [Para(prose(f"Stop it with `relight stop {record.run}`."))]
+    if not ended:
+        blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
     final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
     if final:
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
-        blocks += _differs(diff(record.attempts[0].settings, final.settings))
+        blocks += _differs(diff(asked_of(record), final.settings))
     return blocks
+
+
+def _ended(record: Record) -> str:
+    """Say that the server has ended since: a simulated one does with its command."""
+    if not record.environment.get("stopped"):
+        return ""
+    if stand_in(record):
+        return (
+            "The simulated host is gone with its command; on a real host the server runs on, without relight. "
+            "This command was healthy:"
+        )
+    return "The server has been stopped since. This command was healthy:"
 
 
 def _altered(change: Repair) -> Block:
@@ -65,9 +83,9 @@ def _differs(edits: tuple[Edit, ...]) -> list[Block]:
 
 def _failed(record: Record) -> list[Block]:
     attempt = last_launch(record)
-    retry = f"`relight retry {record.playbook} --host {record.host}` goes on by itself until it is healthy."
     step = _next_step(attempt) if attempt else []
-    return [*_said(record), *step, Para(prose(retry))]
+    goes_on = Para(("This goes on by itself until it is healthy or every option was tried:",))
+    return [*_said(record), *step, goes_on, Command((again(record),))]
 
 
 def _next_step(attempt: Attempt) -> list[Block]:
@@ -107,22 +125,27 @@ def _budget(record: Record) -> list[Block]:
     left = sum(o.status == "untried" for o in record.options)
     said = f"{left} options are left" if left > 1 else "Options are left"
     text = f"{said}; this goes on where the run stopped:"
-    return [*_said(record), Para(prose(text)), Command((f"relight retry --resume {record.run} --max-attempts N",))]
+    return [*_said(record), Para(prose(text)), _more(record)]
+
+
+def _more(record: Record) -> Command:
+    """Return the command that goes on with twice the launches so far, which may be too few or too many."""
+    launches = sum(a.launched for a in record.attempts)
+    return Command((resumed(record, "--max-attempts", str(max(2 * launches, launches + 5))),))
 
 
 def _busy(record: Record) -> list[Block]:
-    again = f"relight retry {record.playbook} --host {record.host}"
-    ways: tuple[Prose, ...] = (
-        prose(f"`{again} --wait` waits until they are free."),
-        prose(f"`{again} --replace` stops what holds them first."),
-    )
-    return [*_said(record), Bullets(ways)]
+    return [
+        *_said(record),
+        Command((again(record, "--wait"),), "Wait until they are free:"),
+        Command((again(record, "--replace"),), "Or stop what holds them first, where it is a run of relight:"),
+    ]
 
 
 def _running(record: Record) -> list[Block]:
     return [
         *_said(record),
-        Para(prose(f"`relight logs -f {record.run}` follows it; `relight stop {record.run}` ends it.")),
+        Para(prose(f"`{about(record, 'logs', '-f')}` follows it; `{about(record, 'stop')}` ends it.")),
     ]
 
 
@@ -137,7 +160,7 @@ def _resume(record: Record) -> list[Block]:
         text = "When that is done, this goes on:"
     else:
         text = "The host was left as it is; this goes on where the run stopped:"
-    return [*said, Para((text,)), Command((f"relight retry --resume {record.run}",))]
+    return [*said, Para((text,)), Command((resumed(record),))]
 
 
 def _said(record: Record) -> list[Block]:

@@ -33,7 +33,7 @@ def steps(record: Record) -> tuple[Step, ...]:
     """Return the steps of a run. A refused candidate is compared with the launch it would have followed."""
     out: list[Step] = []
     launch: Attempt | None = None
-    asked = record.attempts[0].settings if record.attempts else Settings()
+    asked = asked_of(record)
     for attempt in record.attempts:
         before = launch or (out[0].attempt if out else None)
         out.append(_step(attempt, before, asked))
@@ -41,9 +41,14 @@ def steps(record: Record) -> tuple[Step, ...]:
     return tuple(out)
 
 
+def asked_of(record: Record) -> Settings:
+    """Return the settings that were asked for; where a record does not say, those of the first attempt."""
+    return record.asked or (record.attempts[0].settings if record.attempts else Settings())
+
+
 def _step(attempt: Attempt, before: Attempt | None, asked: Settings) -> Step:
     if before is None:
-        return Step(attempt, None)
+        return Step(attempt, None, diff(asked, attempt.settings), reasons=attempt.changes)
     edits = diff(before.settings, attempt.settings)
     new = tuple(c for c in attempt.changes if c not in before.changes)
     return Step(attempt, before, edits, diff(asked, attempt.settings), new, _moved(before, attempt))

@@ -2,14 +2,15 @@
 
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
+from relight.reports.learned import nogoods_table
 from relight.reports.now import now_section
-from relight.reports.prose import count, listed, outcome, prose, sentence, tone, why_failed
+from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
 from relight.reports.steps import Step, steps
-from relight.reports.tables import effective_blocks, environment_block, levers_table, nogoods_table, options_blocks
+from relight.reports.tables import effective_blocks, environment_block, levers_table, options_blocks
 from relight.reports.timeline import timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
-from relight.reports.world import card_memory, gpus, kinds
+from relight.reports.world import card_memory, gpus, kinds, place
 from relight.words.attempt import Outcome, Record
 from relight.words.text import shown
 
@@ -61,10 +62,7 @@ def _head(record: Record) -> Pairs:
     rows = (
         ("run", record.run),
         ("when", ", ".join(part for part in (moment(record.started), f"took {took}" if took else "") if part)),
-        (
-            "where",
-            ", ".join(part for part in (listed(list(record.hosts)) or record.host, kinds(gpus(record))) if part),
-        ),
+        ("where", ", ".join(part for part in (place(record), kinds(gpus(record))) if part)),
         ("engine", engine),
         ("tried", tries),
         ("folder", record.folder),
@@ -86,7 +84,7 @@ def _course(course: tuple[Step, ...]) -> Table | None:
 
 
 def _changed(step: Step) -> Prose:
-    if step.before is None:
+    if step.before is None and not step.edits:
         return ("as asked",)
     return prose(step.in_words) or ("nothing",)
 

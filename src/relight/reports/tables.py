@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone, words
-from relight.reports.prose import count, prose, sentence, sure, value
+from relight.reports.prose import count, prose, sentence, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
 from relight.reports.world import facts
-from relight.words.attempt import LeverState, Nogood, Option, OptionStatus, Record
+from relight.words.attempt import LeverState, Option, OptionStatus, Record
 
-_FEW = 4
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
 _OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
 
@@ -127,28 +126,6 @@ def _alike(given: Any, resolved: Any) -> bool:
         return float(given) == float(resolved)
     except (TypeError, ValueError):
         return False
-
-
-def nogoods_table(record: Record) -> Table | None:
-    """Return what is now known not to work."""
-    if not record.nogoods:
-        return None
-    rows = tuple((_when(n, record), (n.kind,), prose(n.because), (_proof(n),)) for n in record.nogoods)
-    return Table("Combinations that cannot work, from what was seen", ("when", "kind", "seen in", "how sure"), rows)
-
-
-def _when(nogood: Nogood, record: Record) -> Prose:
-    """Say when it holds; a condition as long as the settings it was seen with is those settings."""
-    seen = next((a for a in record.attempts if nogood.because == f"attempt {a.n}"), None)
-    given = len(seen.settings.flags) + len(seen.settings.env) if seen else 0
-    exact = [term for term in nogood.terms if term.op == "="]
-    if given > _FEW and len(exact) == len(nogood.terms) >= given - 1:
-        return (f"the settings of {nogood.because}, as a whole",)
-    return prose(nogood.when)
-
-
-def _proof(nogood: Nogood) -> str:
-    return "proved" if nogood.hard else sure(nogood.confidence)
 
 
 def environment_block(record: Record) -> Pairs | None:

@@ -207,8 +207,15 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def timeline(part: Timeline, width: int) -> list[str]:
-    """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke."""
-    table = matrix(part)
+    """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke.
+
+    Where it is too wide the column of memory goes, which the page shows as a curve.
+    """
+    lines = _matrix(matrix(part), width)
+    return lines if max(map(len, lines)) <= width else _matrix(matrix(part, memory=False), width)
+
+
+def _matrix(table: Table, width: int) -> list[str]:
     rows = [[words(cell) for cell in row] for row in table.rows]
     heads = [max(h.split() or [""], key=len) for h in table.heads]
     widths = _widths([heads, *rows], width)

@@ -1,6 +1,7 @@
 """The timeline of a run: how far each launch got, and how long each phase took."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
 from relight.reports.prose import outcome, tone
@@ -8,6 +9,8 @@ from relight.reports.times import between, seconds, short
 from relight.words.attempt import Attempt, Phase
 
 _EPOCH = 1e9
+PEAK = "peak GiB"
+T = TypeVar("T")
 
 
 def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
@@ -26,16 +29,34 @@ def lane(attempt: Attempt) -> Lane:
     return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
 
 
-def matrix(part: Timeline) -> Table:
-    """Return the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke."""
+def matrix(part: Timeline, *, memory: bool = True) -> Table:
+    """Return the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke.
+
+    With `memory`, and where it was seen, a column tells the most that was in use.
+    """
     rows: list[tuple[Prose, ...]] = []
     for each in part.lanes:
         took = dict.fromkeys(part.phases, "")
         for bar in each.bars:
             took[bar.phase] = _cell(took[bar.phase], bar)
-        rows.append(((str(each.n),), (each.word,), (short(each.length),), *((held,) for held in took.values())))
-    heads = ("#", "ended", "total", *(p.replace("_", " ") for p in part.phases))
-    return Table("How long each attempt spent in each phase; x is where it broke", heads, tuple(rows))
+        facts = (str(each.n), each.word, short(each.length), _peak(each), *took.values())
+        rows.append(tuple((held,) for held in facts))
+    heads = ("#", "ended", "total", PEAK, *(p.replace("_", " ") for p in part.phases))
+    table = Table("How long each attempt spent in each phase; x is where it broke", heads, tuple(rows))
+    seen = memory and any(each.memory for each in part.lanes)
+    return table if seen else _without(table, heads.index(PEAK))
+
+
+def _peak(each: Lane) -> str:
+    """Return the most memory that was in use on the fullest card, in GiB."""
+    return f"{max(used for _, used in each.memory) / 1024:.1f}" if each.memory else ""
+
+
+def _without(table: Table, column: int) -> Table:
+    def cut(row: tuple[T, ...]) -> tuple[T, ...]:
+        return row[:column] + row[column + 1 :]
+
+    return Table(table.caption, cut(table.heads), tuple(cut(row) for row in table.rows))
 
 
 def _cell(before: str, bar: Bar) -> str:

@@ -8,8 +8,10 @@ from relight.reports.prose import value
 from relight.words.attempt import Record
 from relight.words.host import Gpu
 
-_ELSEWHERE = {"engine_version", "driver"}
-"""Told with the engine and with the cards."""
+_ELSEWHERE = {"engine_version", "driver", "playbook_file", "options", "stand_in", "stopped", "boot_id", "clock_offset"}
+"""Told with the engine, with the cards and in commands, or of use to relight only."""
+_OF_THE_MACHINE = {"hostname", "kernel", "container"}
+"""What a simulated host does not have of its own."""
 
 
 def gpus(record: Record) -> tuple[Gpu, ...]:
@@ -43,11 +45,25 @@ def kinds(held: tuple[Gpu, ...]) -> str:
     return ", ".join(f"{n} x {name}" + (f" ({mib / 1024:.1f} GiB)" if mib else "") for (name, mib), n in found.items())
 
 
+def stand_in(record: Record) -> bool:
+    """Say whether the run was on the simulated host."""
+    return bool(record.environment.get("stand_in"))
+
+
+def place(record: Record) -> str:
+    """Return where the run was, in words: its hosts, and that they are simulated where they are."""
+    names = " and ".join(record.hosts) or record.host
+    return f"{names} (simulated: a stand-in without real GPUs)" if stand_in(record) else names
+
+
 def facts(record: Record) -> list[tuple[str, str]]:
     """Return name and value of all that is known of the environment, nested names joined by a dot."""
     rows = [("cards", kinds(gpus(record)))]
     rows += [("driver", listed) for listed in dict.fromkeys(card.driver for card in gpus(record)) if listed]
-    rest = {k: v for k, v in record.environment.items() if not (k == "gpus" and rows[0][1]) and k not in _ELSEWHERE}
+    if stand_in(record):
+        rows = [("stand-in", "a simulated host: no real GPUs, no real engine"), *rows]
+    hidden = _ELSEWHERE | ({"gpus"} if gpus(record) else set()) | (_OF_THE_MACHINE if stand_in(record) else set())
+    rest = {k: v for k, v in record.environment.items() if k not in hidden}
     rows += _flat(rest)
     return [(name, held) for name, held in dict(rows).items() if held]
 
