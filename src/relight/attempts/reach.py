@@ -49,9 +49,7 @@ def _take_secret_flags(site: Site, version: str | None) -> None:
     """Refuse to launch where secret flags would have to stand on the command line."""
     spec = site.order.spec
     if spec.secret_flags and version and version_key(version) < version_key(CONFIG_FILE_FROM):
-        text = (
-            f"secret flags need SGLang {CONFIG_FILE_FROM} or newer, which takes them from a file; this is {version}"
-        )
+        text = f"secret flags need SGLang {CONFIG_FILE_FROM} or newer, which takes them from a file; this is {version}"
         then = "upgrade it, or take the secret flags out"
         raise UsageError(text, place=f"hosts.toml: [hosts.{spec.name}.secret-flags]", next=then)
 
