@@ -145,15 +145,19 @@ def test_memory_bounds_of_several_failures_are_met_together() -> None:
     assert 0.841 <= float(str(third)) <= 0.85
 
 
-def test_a_dry_run_shows_the_first_launch_and_the_step_after_each_likely_failure() -> None:
+def test_a_dry_run_shows_the_step_after_each_likely_failure() -> None:
     likely = Signature("spec-sick", "speculation fails", "kernel.gemm", blames=("speculative-algorithm",))
     foreign = Signature("lora-sick", "lora fails", "kernel.gemm", blames=("lora-paths",))
     world = replace(WORLD, knowledge=replace(KNOWLEDGE, signatures=(likely, foreign)))
 
-    first, after = dry.plan(BOOK, world)
+    first = plan(BOOK, world=world).step
+    assert isinstance(first, Launch)
 
-    assert (first["when"], first["step"]) == ("first", "launch")
-    assert (after["signature"], after["levers"]["spec"]) == ("spec-sick", 2)
+    (after,) = dry.after_failure(first, (), BOOK, world)
+
+    assert after.signature == "spec-sick"
+    assert isinstance(after.step, Launch)
+    assert after.step.candidate.choice["spec"] == 2
 
 
 def random_engine(seed: int) -> Diagnosis:

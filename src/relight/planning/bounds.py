@@ -11,6 +11,10 @@ from relight.words.attempt import Term
 from relight.words.settings import Repair
 
 GRAIN = 0.001  # fractions are printed and compared with three decimals
+# How far inside a bound to stay, in grains: what a failure prints is what it missed first, not all it would have
+# missed, so every further failure on the same side asks for more room.
+MARGIN = 10
+WIDEST = 50
 
 
 def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
@@ -70,10 +74,12 @@ def _below(name: str, limit: float | None, value: float | None) -> list[Term]:
 def between(name: str, conditions: Iterable[Term], ground: Ground) -> Repair | None:
     """Return a repair that puts the flag inside all bounds, None if they leave no room."""
     found = [t for t in conditions if t.name == name]
-    low = max((float(t.value) for t in found if t.op == "<="), default=None)
-    high = min((float(t.value) for t in found if t.op == ">="), default=None)
+    lows = {float(t.value) for t in found if t.op == "<="}
+    highs = {float(t.value) for t in found if t.op == ">="}
+    low, high = max(lows, default=None), min(highs, default=None)
     known = ground.names.parser.find(name) if ground.names.parser else None
-    value = _whole(low, high) if known and known.type == "int" else _inside(low, high)
+    margin = min(MARGIN * (2 * max(len(lows), len(highs)) - 1), WIDEST)
+    value = _whole(low, high) if known and known.type == "int" else _inside(low, high, margin)
     if value is None:
         return None
     why = f"the sums of earlier failures leave {_said(low, high)}"
@@ -90,11 +96,11 @@ def met(repair: Repair, name: str, conditions: Iterable[Term], ground: Ground) -
     )
 
 
-def _inside(low: float | None, high: float | None) -> float | None:
+def _inside(low: float | None, high: float | None, margin: int) -> float | None:
     if low is None and high is None:
         return None
     if low is None or high is None:
-        edge = floor(high / GRAIN) - 10 if high is not None else ceil((low or 0.0) / GRAIN) + 10
+        edge = floor(high / GRAIN) - margin if high is not None else ceil((low or 0.0) / GRAIN) + margin
         return round(edge * GRAIN, 3)
     middle = round((low + high) / 2, 3)
     return middle if low < middle < high else None

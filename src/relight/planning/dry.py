@@ -1,10 +1,9 @@
-"""A plan without a launch: what would come first, and what after each failure that is likely."""
+"""A plan without a launch: what would follow on each failure that is likely."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from relight.planning.ground import Ground, ground_of
-from relight.planning.options import in_short
 from relight.planning.plan import next_step
 from relight.planning.settings import version_fits
 from relight.planning.world import World
@@ -13,49 +12,45 @@ from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.playbook import Playbook
 from relight.words.settings import Repair, Settings
 from relight.words.signature import Remedy, Signature
-from relight.words.step import Candidate, Launch, Reject, Step
-
-MOST_REFUSALS = 50
+from relight.words.step import Launch, Step
 
 
-def plan(playbook: Playbook, world: World) -> list[dict[str, Any]]:
-    """Return the first steps of a run, then for each likely failure of the first launch the step after it.
+@dataclass(frozen=True)
+class IfFailed:
+    """A failure a launch may meet, and the step that would follow on it."""
 
-    Each entry is ready for JSON: `when` ("first" or the failure's title), `step`, `because`, and for launches
-    `settings`, `changes` and `levers`. A failure is likely if its signature blames what the first launch is given.
-    Raise UsageError as `next_step` does.
+    title: str
+    kind: str
+    signature: str
+    step: Step
+
+
+def after_failure(first: Launch, before: Sequence[Attempt], playbook: Playbook, world: World) -> tuple[IfFailed, ...]:
+    """Return the step after each likely failure of `first`, which follows on the attempts `before`.
+
+    A failure is likely if its signature is a specific one and blames what the launch is given. Nobody is asked: what
+    validation would refuse shows in the real run. Remedies that need facts only a log gives are left out.
     """
-    ground = ground_of(playbook, world)
-    attempts, entries = list[Attempt](), list[dict[str, Any]]()
-    step = _step(attempts, playbook, world)
-    while isinstance(step, Reject) and len(attempts) < MOST_REFUSALS:
-        entries.append(_entry("first", step))
-        attempts.append(_attempt(step.candidate, len(attempts) + 1, step))
-        step = _step(attempts, playbook, world)
-    entries.append(_entry("first", step))
-    if isinstance(step, Launch):
-        entries += _after(step, attempts, ground)
-    return entries
-
-
-def _step(attempts: list[Attempt], playbook: Playbook, world: World) -> Step:
-    # A dry run asks nobody: what validation would refuse shows in the real run.
-    asked_nobody = World(**{**vars(world), "can_ask": False})
-    record = Record("", "", playbook.name, "", (), attempts=tuple(attempts))
-    return next_step(record, playbook, asked_nobody).step
-
-
-def _after(first: Launch, before: list[Attempt], ground: Ground) -> Iterator[dict[str, Any]]:
+    ground = ground_of(playbook, replace(world, can_ask=False))
     settings = first.candidate.settings
-    for signature in ground.world.knowledge.signatures:
-        if _likely(signature, settings, ground):
-            failed = _attempt(first.candidate, len(before) + 1, first, _supposed(signature, settings, ground))
-            step = _step([*before, failed], ground.playbook, ground.world)
-            yield {"signature": signature.id, "kind": signature.kind, **_entry(signature.title, step)}
+    return tuple(
+        IfFailed(signature.title, signature.kind, signature.id, _step(first, before, signature, ground))
+        for signature in ground.world.knowledge.signatures
+        if _likely(signature, settings, ground)
+    )
+
+
+def _step(first: Launch, before: Sequence[Attempt], signature: Signature, ground: Ground) -> Step:
+    candidate = first.candidate
+    failed = Attempt(len(before) + 1, first.rung, candidate.settings, changes=candidate.changes,
+                     choice=candidate.choice, outcome="crashed",
+                     diagnosis=_supposed(signature, candidate.settings, ground))  # fmt: skip
+    record = Record("", "", ground.playbook.name, "", (), attempts=(*before, failed))
+    return next_step(record, ground.playbook, ground.world).step
 
 
 def _likely(signature: Signature, settings: Settings, ground: Ground) -> bool:
-    if signature.role != "root" or not version_fits(signature.versions, ground.world.version):
+    if signature.role != "root" or signature.generic or not version_fits(signature.versions, ground.world.version):
         return False
     given = {ground.names.canonical(n) for n in settings.flags}
     flags = {ground.names.canonical(n) for n in signature.blames}
@@ -84,21 +79,3 @@ def _repairs(remedy: Remedy, settings: Settings, ground: Ground) -> Iterator[Rep
 def _moved(name: str, by: float, settings: Settings, ground: Ground) -> float | None:
     value = ground.names.view(settings).flags.get(ground.names.canonical(name))
     return round(value + by, 6) if isinstance(value, int | float) else None
-
-
-def _attempt(candidate: Candidate, n: int, step: Launch | Reject, found: Diagnosis | None = None) -> Attempt:
-    return Attempt(n, step.rung, candidate.settings, changes=candidate.changes, choice=candidate.choice,
-                   outcome="rejected" if isinstance(step, Reject) else "crashed", diagnosis=found)  # fmt: skip
-
-
-def _entry(when: str, step: Step) -> dict[str, Any]:
-    entry: dict[str, Any] = {"when": when, "step": type(step).__name__.lower(), "because": getattr(step, "because", "")}
-    if isinstance(step, Launch | Reject):
-        candidate = step.candidate
-        entry |= {
-            "rung": step.rung,
-            "settings": {"flags": dict(candidate.settings.flags), "env": dict(candidate.settings.env)},
-            "changes": [in_short(r) for r in candidate.changes],
-            "levers": dict(candidate.choice),
-        }
-    return entry
