@@ -44,6 +44,7 @@ class Asked:
     resume: str | None
     events: str | None
     keep: bool = False
+    notify: tuple[str, ...] = ()
 
     def checked(self, *, json: bool) -> "Asked":
         """Return this call, or raise UsageError for what cannot go together."""

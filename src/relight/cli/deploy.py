@@ -27,6 +27,7 @@ def _run_options(command: F) -> F:
         click.option("--wait", is_flag=True, help="Wait while these GPUs or this port are held."),
         click.option("--forget", is_flag=True, help="Forget what earlier runs on such GPUs learned."),
         click.option("--resume", metavar="RUN", help="Go on with a run; takes no PLAYBOOK or --host."),
+        click.option("--notify", multiple=True, metavar="URL", help="Tell this address how the run ended (apprise)."),
         click.option("--events", metavar="FILE", help="Write every event as one JSON line; - is stdout."),
     ]
     for option in reversed(options):

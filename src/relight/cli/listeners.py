@@ -1,4 +1,4 @@
-"""Who hears of an event as it happens: the screen, the events file, the log."""
+"""Who hears of an event as it happens: the screen, the events file, the log, who is notified."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ from typing import IO, Self
 from rich.console import Console
 
 from relight.attempts.order import RunOrder
+from relight.cli.notify import Send, tell
 from relight.cli.options import Common
 from relight.cli.screen import Screen
 from relight.cli.screen_state import View
@@ -26,11 +27,14 @@ from relight.words.events import Event
 class Listeners:
     """Everything that is told of each event; open while the run runs."""
 
-    def __init__(self, shared: Common, events: str | None, journal: Journal, order: RunOrder) -> None:
+    def __init__(
+        self, shared: Common, events: str | None, journal: Journal, order: RunOrder, *, send: Send | None = None
+    ) -> None:
         self._shared = shared
         self._events = events
         self._journal = journal
         self._order = order
+        self._send = send
         self._stack = ExitStack()
         self._file: IO[str] | None = None
         self._screen: Screen | None = None
@@ -77,6 +81,8 @@ class Listeners:
             self._file.flush()
         if self._screen:
             self._screen.show(event)
+        if self._send:
+            tell(event, lambda: self._journal.record, self._send)
 
 
 def expected(record: Record, others: Iterable[Record]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from relight.cli import logging
 from relight.cli.asked import Asked
 from relight.cli.dry import dry_run
 from relight.cli.listeners import Listeners
+from relight.cli.notify import Send, sender
 from relight.cli.options import Common
 from relight.cli.output import document, say, width
 from relight.cli.overrides import change_of
@@ -47,12 +48,13 @@ _KEPT = ("max_attempts", "deadline", "keep")
 def work(shared: Common, asked: Asked) -> int:
     """Run `asked` to its end, print its record, and return its exit status."""
     asked = asked.checked(json=shared.json)
+    send = sender(asked.notify)
     with ExitStack() as stack:
         stack.enter_context(terminated_like_interrupted())
         order, journal = stack.enter_context(_begun(shared, asked))
         if journal is None:
             return dry_run(shared, order)
-        return _run(shared, asked, order, journal)
+        return _run(shared, asked, order, journal, send)
 
 
 @contextmanager
@@ -144,12 +146,12 @@ def typed(shared: Common) -> dict[str, tuple[str, ...]]:
     return {name: held for name, held in paths.items() if held}
 
 
-def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal) -> int:
+def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal, send: Send | None) -> int:
     knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
     logging.start(journal.folder, verbose=shared.verbose)
     host = open_host(order.spec)
     try:
-        with Listeners(shared, asked.events, journal, order) as listeners:
+        with Listeners(shared, asked.events, journal, order, send=send) as listeners:
             fault = _caught(lambda: run_loop(
                 order, host, journal, knowledge, clock=SystemClock(),
                 emit=listeners.emit,

@@ -55,7 +55,7 @@ def _unless(terms: Iterable[Term]) -> Prose:
 
 def _way(term: Term) -> str:
     name = term.name if term.env else f"--{term.name}"
-    held = term.value if isinstance(term.value, list | tuple) else (term.value,)
+    held = tuple(term.value) if isinstance(term.value, list | tuple) else (term.value,)
     said = "" if term.op == "unset" or held == (True,) else " " + " | ".join(value(v) for v in held)
     return f"{name}{said}"
 

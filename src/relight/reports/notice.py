@@ -1,0 +1,14 @@
+"""The end of a run in a few lines: what a phone shows of it."""
+
+from relight.reports.blocks import words
+from relight.reports.commands import about
+from relight.reports.verdict import verdict, word_of
+from relight.words.attempt import Record
+from relight.words.text import shown
+
+
+def notice(record: Record) -> tuple[str, str]:
+    """Return the title and the text of a notice: the verdict, the one thing to do, where the report is."""
+    record = shown(record)
+    lines = (words(verdict(record)), record.next.strip(), f"Report: {about(record, 'report')}")
+    return f"{word_of(record)}: {record.playbook} on {record.host}", "\n".join(line for line in lines if line)
