@@ -5,8 +5,9 @@ from dataclasses import replace
 from relight.attempts.clock import epoch
 from relight.attempts.site import Site
 from relight.diagnosis.diagnose import Ended, diagnose
+from relight.diagnosis.scan import scan
 from relight.hosts.values import HostError
-from relight.logs.lines import Line, split
+from relight.logs.lines import Line
 from relight.logs.read import read_log
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Diagnosis, Want
@@ -47,7 +48,7 @@ def host_knowledge(site: Site) -> Knowledge:
 
 def _lines(site: Site, attempt: Attempt) -> tuple[Line, ...]:
     path = site.log_path(attempt.n)
-    stored = tuple(split(read_log(str(path)))) if path.exists() else ()
+    stored = tuple(scan(read_log(str(path)), site.knowledge)) if path.exists() else ()
     after = stored[-1].number if stored else 0
     return (*stored, *(Line(after + i, -1, text) for i, text in enumerate(attempt.remarks, start=1)))
 

@@ -77,7 +77,7 @@ def _end(shared: Common, done: Sequence[Diagnosis], failures: Sequence[UsageErro
 def _one(
     shared: Common, log: str, knowledge: Knowledge, *, argv: Sequence[str], source: Path | None, running: bool
 ) -> Diagnosis:
-    with opened(shared, log) as (read, remote):
+    with opened(shared, log, knowledge) as (read, remote):
         fetch: Fetch = (lambda wants: sources_from(source, wants)) if source else remote
         found = examine(read, knowledge, fetch, name=log, argv=argv, running=running)
         if found.verdict == "unknown" and not any(True for _ in read()):

@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from relight.cli.options import Common
 from relight.cli.places import open_host
+from relight.diagnosis.scan import scan
 from relight.hosts.interface import Host
-from relight.logs.lines import Line, split
+from relight.logs.lines import Line
 from relight.logs.read import read_log
 from relight.words.diagnosis import Want
 from relight.words.errors import UsageError
+from relight.words.knowledge import Knowledge
 
 Fetch: TypeAlias = Callable[[Sequence[Want]], Mapping[str, str]]
 Read: TypeAlias = Callable[[], Iterable[Line]]
@@ -22,19 +24,22 @@ _REMOTE = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>.+)")
 
 
 @contextmanager
-def opened(shared: Common, log: str) -> Iterator[tuple[Read, Fetch]]:
-    """Yield how to read the lines of `log`, as often as needed, and how to fetch source files beside it."""
+def opened(shared: Common, log: str, knowledge: Knowledge) -> Iterator[tuple[Read, Fetch]]:
+    """Yield how to read the lines of `log`, as often as needed, and how to fetch source files beside it.
+
+    Of a large log the lines come that `knowledge` can make anything of.
+    """
     remote = None if log == "-" or Path(log).exists() else _REMOTE.fullmatch(log)
     if remote:
         with open_host(shared, remote["host"]) as host, tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "log"
             download(host, remote["path"], copy)
-            yield (lambda: split(read_log(str(copy)))), (lambda wants: host_sources(host, wants))
+            yield (lambda: scan(read_log(str(copy)), knowledge)), (lambda wants: host_sources(host, wants))
     elif log == "-":
         kept = list(read_log(log))
-        yield (lambda: split(kept)), (lambda _: {})
+        yield (lambda: scan(kept, knowledge)), (lambda _: {})
     else:
-        yield (lambda: split(read_log(log))), (lambda _: {})
+        yield (lambda: scan(read_log(log), knowledge)), (lambda _: {})
 
 
 def download(host: Host, path: str, copy: Path) -> None:
