@@ -148,6 +148,15 @@ def test_variables_reach_the_candidate_even_where_they_are_read_at_import(ask: A
     assert [a.resolved["early"] for a in early.answers] == ["one/1", "one/", "two/", "/"]
 
 
+def test_many_candidates_are_all_answered_in_their_order(ask: Ask) -> None:
+    sizes = list(range(1, 41))
+
+    answers = ask(*(given(tp=n) for n in sizes[:20]), given("die"), *(given(tp=n) for n in sizes[20:])).answers
+
+    assert [a.resolved["tp_size"] for a in answers if a.passed] == [n for n in sizes if n != 3]
+    assert [a.type for a in answers if not a.passed] == ["AssertionError", "NoAnswer"]
+
+
 def test_nothing_is_left_behind(ask: Ask) -> None:
     before = time.time()
 

@@ -18,7 +18,10 @@ from relight.words.parser import HostParser
 from relight.words.settings import Settings
 from relight.words.step import Answer
 
-BOOT = "import sys;b=sys.stdin.buffer;exec(compile(b.read(int(b.readline())),'<oracle>','exec'))"
+BOOT = (
+    "import sys;b=sys.stdin.buffer;"
+    "[exec(compile(b.read(int(b.readline())),'<oracle>','exec'),globals()) for _ in range(int(b.readline()))]"
+)
 MARK = "relight-oracle-"
 
 
@@ -54,7 +57,6 @@ def request(
     `without` names variables of the launch environment that come with the settings (hosts.toml's own): a candidate has
     them only if it says so itself.
     """
-    source = oracle_script()
     items = [{"index": n, "argv": list(to_argv(c.flags, parser)), "env": dict(c.env)} for n, c in enumerate(candidates)]
     asked = {
         "mark": _mark(candidates),
@@ -62,7 +64,9 @@ def request(
         "limits": asdict(limits or Limits()),
         "without": sorted(without),
     }
-    return b"%d\n" % len(source) + source + json.dumps(asked).encode()
+    parts = oracle_script()
+    script = b"".join(b"%d\n" % len(part) + part for part in parts)
+    return b"%d\n" % len(parts) + script + json.dumps(asked).encode()
 
 
 def _mark(candidates: Sequence[Settings]) -> str:

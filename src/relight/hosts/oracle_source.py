@@ -9,17 +9,15 @@ relight.hosts.oracle builds the request and reads the answer.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
+import fcntl
 import functools
 import gc
 import importlib
 import json
 import os
 import resource
-import select
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -28,103 +26,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-KILLED_WITH_PARENT, SUBREAPER = 1, 36
+    # On the host both parts of the script run in one namespace.
+    from relight.hosts.oracle_processes import SUBREAPER, fork, kill, lines, prctl, reap, rss, send  # noqa: TC004
+
 TEXT, ITEM = 8000, 2000
+SHARES, SHARED = 4, 6
 
 
-def oracle_script() -> bytes:
-    """Return this file's text, as it is sent to a host."""
-    return Path(__file__).read_bytes()
-
-
-# --- processes
-
-
-def prctl(option: int, value: int) -> None:
-    """Set an option of this process; where there is no prctl nothing happens."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-def fork(run: Callable[[int], None]) -> tuple[int, int]:
-    """Run `run(descriptor)` in a child in its own process group; return its pid and the end to read from."""
-    reader, writer = os.pipe()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        os.close(writer)
-        return pid, reader
-    try:
-        os.close(reader)
-        os.setpgid(0, 0)
-        prctl(KILLED_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() == parent:
-            run(writer)
-    finally:
-        # Whatever happened in there, a child never returns into its parent's code.
-        os._exit(0)
-
-
-def kill(pid: int) -> int:
-    """Kill a child with its process group and return its wait status."""
-    for target in (-pid, pid):
-        with contextlib.suppress(OSError):
-            os.kill(target, signal.SIGKILL)
-    return os.waitpid(pid, 0)[1]
-
-
-def children(pid: int) -> list[int]:
-    """Return the direct children of a process."""
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-
-
-def reap() -> None:
-    """Kill what the candidates left behind: orphans come to us, because we are their subreaper."""
-    for _ in range(50):
-        left = children(os.getpid())
-        for pid in left:
-            kill(pid)
-        if not left:
-            return
-
-
-def rss(pid: int) -> int:
-    """Return the memory of a process in MiB, 0 where it cannot be read."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() >> 20
-    except (OSError, IndexError):
-        return 0
-
-
-def lines(reader: int, patience: Callable[[], float], watch: Callable[[], str]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON lines a child writes. Ends with {"stopped": WHY} on time-out or when `watch` objects."""
-    rest, last = b"", time.monotonic()
-    while True:
-        ready = select.select([reader], [], [], 0.1)[0]
-        data = os.read(reader, 1 << 16) if ready else None
-        if data == b"":
-            return
-        if data:
-            last = time.monotonic()
-            *whole, rest = (rest + data).split(b"\n")
-            for line in whole:
-                yield json.loads(line.decode())
-        why = watch() or (f"no answer after {patience():.0f} s" if time.monotonic() - last > patience() else "")
-        if why:
-            yield {"stopped": why}
-            return
-
-
-def send(writer: int, message: dict[str, Any]) -> None:
-    """Write one JSON line, whole."""
-    data = (json.dumps(message) + "\n").encode()
-    while data:
-        data = data[os.write(writer, data) :]
+def oracle_script() -> tuple[bytes, ...]:
+    """Return the parts of the script as they are sent to a host."""
+    here = Path(__file__)
+    return here.with_name("oracle_processes.py").read_bytes(), here.read_bytes()
 
 
 # --- one candidate
@@ -282,28 +196,72 @@ def preload(modules: list[str], tried: set[str]) -> None:
     gc.freeze()
 
 
+class Import:
+    """One import of the engine, with the first candidate's environment, and what it answers."""
+
+    def __init__(self, env: dict[str, str], limits: dict[str, Any], writer: int) -> None:
+        """Import the engine; `writer` is told how that went, and later each answer."""
+        self.base, self.env, self.limits, self.writer = dict(os.environ), env, limits, writer
+        self.tried: set[str] = set()
+        os.environ.update(env)
+        self.seen: set[str] = set()
+        self.forget = remember_reads(self.seen)
+        load(writer)
+        self.lock = tempfile.TemporaryFile()  # noqa: SIM115  kept open for as long as this process lives
+
+    def is_good_for(self, item: dict[str, Any]) -> bool:
+        """Say whether a candidate differs in no variable that the import, or a candidate so far, has read."""
+        theirs = item["env"]
+        changed = {name for name in set(self.env) | set(theirs) if self.env.get(name) != theirs.get(name)}
+        return not changed & self.seen
+
+    def answer(self, group: list[dict[str, Any]]) -> None:
+        """Answer one candidate after the other."""
+        for n, item in enumerate(group):
+            if not self.is_good_for(item):
+                continue
+            answer = ask(functools.partial(self.candidate, item), self.limits)
+            modules = answer.pop("modules", [])
+            self.tell({"index": item["index"], "answer": answer})
+            if n + 1 < len(group):
+                preload(modules, self.tried)
+
+    def share(self, group: list[dict[str, Any]], _: int) -> None:
+        """Answer a share of the candidates in a child of this process."""
+        self.answer(group)
+
+    def candidate(self, item: dict[str, Any], answer_to: int, output: int) -> None:
+        """Validate one candidate in a child of this process."""
+        self.forget()
+        gc.disable()
+        adopt(item["env"], self.env, self.base)
+        candidate(answer_to, item["argv"], output)
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Write a message, whole: several processes write to the same pipe."""
+        fcntl.lockf(self.lock, fcntl.LOCK_EX)
+        send(self.writer, message)
+        fcntl.lockf(self.lock, fcntl.LOCK_UN)
+
+
 def worker(writer: int, group: list[dict[str, Any]], limits: dict[str, Any]) -> None:
-    """Import the engine with the first candidate's environment; answer for every one that this import is good for."""
-    base, env = dict(os.environ), group[0]["env"]
-    os.environ.update(env)
-    seen: set[str] = set()
-    tried: set[str] = set()
-    forget = remember_reads(seen)
-    load(writer)
-    for item in group:
-        changed = {name for name in set(env) | set(item["env"]) if env.get(name) != item["env"].get(name)}
-        if changed & seen:
-            continue
+    """Import the engine with the first candidate's environment; answer for every one that this import is good for.
 
-        def run(answer_to: int, output: int, item: dict[str, Any] = item) -> None:
-            adopt(item["env"], env, base)
-            candidate(answer_to, item["argv"], output)
-
-        answer = ask(run, limits)
-        modules = answer.pop("modules", [])
-        send(writer, {"index": item["index"], "answer": answer})
-        preload(modules, tried)
-    forget()
+    The first candidate shows what else must be imported; the many after it are shared out among the processors.
+    """
+    engine = Import(group[0]["env"], limits, writer)
+    mine = [item for item in group if engine.is_good_for(item)]
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    shares = max(1, min(processors, SHARES, (len(mine) - 1) // SHARED))
+    if shares == 1:
+        engine.answer(mine)
+        return
+    engine.answer(mine[:2])
+    del mine[:2]
+    parts = [mine[n::shares] for n in range(shares)]
+    pids = [fork(functools.partial(engine.share, part))[0] for part in parts]
+    for pid in pids:
+        os.waitpid(pid, 0)
 
 
 def alone(item: dict[str, Any], writer: int, output: int) -> None:
