@@ -163,3 +163,15 @@ FOREIGN = {
 @pytest.mark.parametrize("program", FOREIGN)
 def test_a_log_of_another_program_is_left_alone(program: str) -> None:
     assert kind(*["starting", *[FOREIGN[program]] * 6]) in {"unknown", "none"}
+
+
+@pytest.mark.parametrize(("version", "offered"), [("0.5.16", False), ("0.5.23", True)])
+def test_a_value_that_a_version_does_not_know_is_not_proposed(version: str, offered: bool) -> None:
+    known = dataclasses.replace(KNOWLEDGE, versions={version: KNOWLEDGE.versions[version]})
+    text = (
+        b"tvm.error.InternalError: Error in function 'TllmGenFmhaRunner' at fmhaRunner.cuh:37: Unsupported architecture"
+    )
+
+    found = diagnose(split([text]), known, name="log", argv=("--dsa-decode-backend", "trtllm"))
+
+    assert ("flashinfer_sparse_mla" in [v for r in found.repairs for v in r.set.values()]) is offered

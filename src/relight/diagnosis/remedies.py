@@ -30,7 +30,7 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
     changes = {str(name): value for name, value in named.items() if value is not None}
     changes = {name: value for name, value in changes.items() if not _same(given.value(name), value)}
     env = {k: filled(v, facts) for k, v in remedy.set_env.items() if not _on(given.env.get(k), v)}
-    if None in env.values() or not (changes or unset or env or remedy.unset_env):
+    if None in env.values() or not (changes or unset or env or remedy.unset_env) or not _possible(changes, given):
         return None
     return Repair(
         set=changes,
@@ -64,6 +64,12 @@ def _within(value: float, bounds: tuple[float, float] | None, now: float) -> int
 
 def _same(now: FlagValue | None, value: FlagValue) -> bool:
     return now is not None and str(now) == str(value)
+
+
+def _possible(changes: Mapping[str, FlagValue], given: Given) -> bool:
+    """Say whether this version's parser takes each value."""
+    flags = ((given.parser.resolve(name) if given.parser else None, value) for name, value in changes.items())
+    return all(flag is None or not flag.choices or str(value) in flag.choices for flag, value in flags)
 
 
 def _on(now: str | None, wanted: str) -> bool:
