@@ -21,7 +21,7 @@ from tests.planning.situations import (
 from relight.planning.parse_rung import check
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
-from relight.words.settings import Repair, Settings
+from relight.words.settings import Change, Repair, Settings
 from relight.words.step import Answer, Ask, Launch, Reject
 
 
@@ -133,3 +133,20 @@ def test_a_dummy_failure_of_the_weights_says_nothing_about_the_real_ones() -> No
     again = launch(book, attempt(candidate, "crashed", diagnosis(cause("model.weights")), rung="dummy"))
 
     assert again.settings == candidate.settings
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"protect_flags": frozenset({"tp-sise"})}, r"\[protect\] --tp-sise"),
+        ({"allow_flags": frozenset({"prot"})}, r"\[allow\] --prot"),
+    ],
+)
+def test_a_typo_in_what_is_protected_or_allowed_is_wrong_usage(named: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        launch(playbook(flags={"model-path": "m"}, **named))
+
+
+def test_a_typo_in_unset_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="--unset --tp-sise"):
+        launch(playbook(flags={"model-path": "m"}), world=replace(WORLD, overrides=Change(unset=("tp-sise",))))

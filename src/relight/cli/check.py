@@ -9,6 +9,7 @@ from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import (
     Case,
     cases,
+    name_findings,
     parse_findings,
     requested,
     unfit_findings,
@@ -79,6 +80,7 @@ def findings(
         *host_findings(spec, found[0].settings, seen),
         *unfit_findings(playbook, seen.parser, seen.version),
         *(parse_findings(found, seen.parser, knowledge) if seen.parser else ()),
+        *name_findings(playbook, overrides, seen.parser, knowledge, "error"),
         *(_validated(host, found, seen) if validate else ()),
     )
 

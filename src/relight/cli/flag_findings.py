@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relight.cli.findings import Finding, Severity
 from relight.planning import parse_rung
 from relight.planning.settings import put_together, unfit
+from relight.planning.typos import misnamed
 from relight.words.knowledge import Knowledge
 from relight.words.parser import HostParser
 from relight.words.playbook import Playbook
@@ -75,6 +76,14 @@ def parse_findings(found: Iterable[Case], parser: HostParser, knowledge: Knowled
             if name not in told and (text := _abbreviated(name, parser)):
                 told.add(name)
                 yield Finding("note", case.place, text, "write it in full: a newer version may know another flag so")
+
+
+def name_findings(
+    playbook: Playbook, overrides: Change, parser: HostParser | None, knowledge: Knowledge, severity: Severity
+) -> Iterator[Finding]:
+    """Yield the flags that are protected, allowed or unset by a name that no version knows."""
+    for fault in misnamed(playbook, overrides, parser, knowledge):
+        yield Finding(severity, playbook.path or playbook.name, fault.text, fault.next)
 
 
 def _fault(case: Case, fault: parse_rung.Finding) -> Finding:

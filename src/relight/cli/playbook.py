@@ -9,7 +9,7 @@ import click
 
 from relight.cli.draft import draft
 from relight.cli.findings import Finding, ordered
-from relight.cli.flag_findings import cases, parse_findings
+from relight.cli.flag_findings import cases, name_findings, parse_findings
 from relight.cli.options import PATH, Common, common, config_folder
 from relight.cli.output import document, error_document, say
 from relight.config import shipped
@@ -100,7 +100,7 @@ def playbook_findings(file: Path, knowledge: Knowledge) -> list[Finding]:
         loaded = load_playbook(file)
     except UsageError as error:
         return [Finding("error", error.place or str(file), error.text, error.next)]
-    return list(_by_version(loaded, knowledge))
+    return [*_by_version(loaded, knowledge), *name_findings(loaded, Change(), None, knowledge, "warning")]
 
 
 def _by_version(loaded: Playbook, knowledge: Knowledge) -> Iterator[Finding]:

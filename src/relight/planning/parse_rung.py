@@ -57,6 +57,15 @@ def _unknown(name: str, value: FlagValue, rename: Rename | None, parser: HostPar
     return Finding(name, "gone", f"--{name}: this engine does not have it", _nearest(near), (*new, drop))
 
 
+def unknown_name(name: str, parser: HostParser | None, knowledge: Knowledge) -> Finding | None:
+    """Return what is wrong with a name that is no flag here nor in any version known; None where it is one."""
+    sampled = [*([parser] if parser else []), *knowledge.versions.values()]
+    if _rename(name, knowledge) or any(known.matches(name) for known in sampled):
+        return None
+    near = tuple(get_close_matches(name, sorted({n for known in sampled for f in known for n in f.names}), n=3))
+    return Finding(name, "typo", f"--{name}: no version of the engine knows this flag", _nearest(near))
+
+
 def _nearest(near: tuple[str, ...]) -> str:
     return "nearest: " + ", ".join(f"--{n}" for n in near) if near else "see --help of the engine"
 

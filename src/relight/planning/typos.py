@@ -1,18 +1,23 @@
 """Flags that no version of the engine knows: refused before anything is launched."""
 
+from collections.abc import Iterator
+
 from relight.planning.ground import Ground
-from relight.planning.parse_rung import Finding, check, flag_finding
+from relight.planning.parse_rung import Finding, check, flag_finding, unknown_name
 from relight.planning.world import World
 from relight.words.errors import UsageError
+from relight.words.knowledge import Knowledge
+from relight.words.parser import HostParser
 from relight.words.playbook import Playbook
-from relight.words.settings import Settings
+from relight.words.settings import Change, Settings
 
 
 def refuse_typos(playbook: Playbook, world: World, ground: Ground) -> None:
     """Raise UsageError for the first flag that is a typo, or that is required and not given."""
     if world.parser is None:
         return
-    for finding in written(playbook, world, ground):
+    named = misnamed(playbook, world.overrides, world.parser, world.knowledge)
+    for finding in (*written(playbook, world, ground), *named):
         if finding.fault in {"typo", "missing"}:
             raise UsageError(finding.text, place=playbook.path or playbook.name, next=finding.next)
 
@@ -29,3 +34,24 @@ def written(playbook: Playbook, world: World, ground: Ground) -> tuple[Finding, 
                 more = flag_finding(name, value, world.parser, world.knowledge)
                 found += [more] if more else []
     return tuple({f.text: f for f in found}.values())
+
+
+def misnamed(
+    playbook: Playbook, overrides: Change, parser: HostParser | None, knowledge: Knowledge
+) -> tuple[Finding, ...]:
+    """Return the names that protect, allow or unset a flag which no version of the engine knows.
+
+    Such a name would do nothing, silently: a flag that is meant to be protected would be changed.
+    """
+    return tuple(_misnamed(playbook, overrides, parser, knowledge))
+
+
+def _misnamed(
+    playbook: Playbook, overrides: Change, parser: HostParser | None, knowledge: Knowledge
+) -> Iterator[Finding]:
+    places = {"[protect]": playbook.protect_flags, "[allow]": playbook.allow_flags, "--unset": overrides.unset}
+    for place, names in places.items():
+        for name in sorted(n for n in names if not n.endswith("*")):
+            found = unknown_name(name, parser, knowledge)
+            if found:
+                yield Finding(name, "typo", f"{place} {found.text}", found.next)
