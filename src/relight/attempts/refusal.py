@@ -38,7 +38,8 @@ def _written(answer: Answer) -> Iterator[str]:
         yield f'  File "{frame.file}", line {frame.line}, in {frame.function}'
         if frame.text:
             yield f"    {frame.text}"
-    yield f"{answer.type}: {answer.message}" if answer.message else answer.type
+    # Messages of several lines stand in a log as several lines.
+    yield from (f"{answer.type}: {answer.message}" if answer.message else answer.type).split("\n")
 
 
 def refused_by_parser(attempt: Attempt, parser: HostParser, knowledge: Knowledge, because: str) -> Diagnosis:

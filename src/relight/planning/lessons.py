@@ -243,8 +243,11 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
             *(Term(n, "=", (views[0].env[n],), env=True) for n in env))  # fmt: skip
     cause = group[0].diagnosis.cause if group[0].diagnosis else None
     kind, confidence = cause.kind if cause else "hang.startup", min(0.8, SUSPECTED + 0.05 * len(views))
-    numbers = tuple(a.n for a in group)
-    return Lesson(core, kind, confidence, attempts=numbers, fingerprint=fingerprint) if core else None
+    numbers, touched = tuple(a.n for a in group), {(t.name, t.env) for t in core}
+    repairs = tuple(
+        r for a in group if a.diagnosis for r in a.diagnosis.repairs if _touches(r, touched, history.ground)
+    )
+    return Lesson(core, kind, confidence, attempts=numbers, repairs=repairs, fingerprint=fingerprint) if core else None
 
 
 def _has_own(attempt: Attempt, lessons: list[Lesson]) -> bool:

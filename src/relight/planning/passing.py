@@ -58,7 +58,13 @@ def person(history: History) -> Person | None:
 
 def _asks_for_one(last: Attempt, history: History) -> bool:
     advice = last.diagnosis.action if last.diagnosis else "none"
-    return advice == "person" or foreign_port(history)
+    return advice == "person" or foreign_port(history) or _did_not_pass(last, history)
+
+
+def _did_not_pass(last: Attempt, history: History) -> bool:
+    """Say whether a failure that should pass by itself, or once leftovers are gone, came back every time."""
+    kind = last.diagnosis.cause.kind if last.diagnosis and last.diagnosis.cause else ""
+    return transient(last) and last in history.failures and kind != PORT
 
 
 def foreign_port(history: History) -> bool:
