@@ -92,14 +92,15 @@ class Screen:
         if self._live is None:
             self._console.print(Text(line.plain), soft_wrap=True, markup=False, highlight=False, emoji=False)
         else:
-            self._console.print(_row(line))
+            self._console.print(row(line))
 
 
-def _row(line: Line) -> Table:
-    row = Table.grid()
-    row.add_column(width=CLOCK)
-    row.add_column(width=ABOUT)
-    row.add_column(overflow="fold")
+def row(line: Line) -> Table:
+    """Return a line as three columns, the last one wrapping below itself."""
+    made = Table.grid()
+    made.add_column(width=CLOCK)
+    made.add_column(width=ABOUT)
+    made.add_column(overflow="fold")
     about = "bold" if line.about.startswith("attempt") else "dim"
-    row.add_row(Text(line.clock, "dim"), Text(line.about, about), Text(line.what, line.style))
-    return row
+    made.add_row(Text(line.clock, "dim"), Text(line.about, about), Text(line.what, line.style))
+    return made

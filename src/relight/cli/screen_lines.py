@@ -73,7 +73,7 @@ def _asked(seen: Seen) -> tuple[Said, ...]:
 
 
 def _launched(seen: Seen) -> tuple[Said, ...]:
-    because = f" ({shorten(seen.now.because, _LONGEST, placeholder=' ...')})" if seen.now.because else ""
+    because = f" ({shorten(seen.now.because.rstrip('.'), _LONGEST, placeholder=' ...')})" if seen.now.because else ""
     rung = f" with {seen.now.rung} weights" if seen.now.rung == "dummy" else ""
     return ((seen.about, f"launching{rung}{because}", ""), *_edits(seen))
 
@@ -121,7 +121,7 @@ _BEFORE_LAUNCH = {"parse", "validate"}
 def _judged(seen: Seen) -> tuple[Said, ...]:
     verdict = str(seen.data.get("verdict") or "")
     notes = [str(note) for note in seen.data.get("notes") or ()]
-    style = "green" if verdict == "healthy" else "yellow"
+    style = "green" if verdict in {"healthy", "well"} else "yellow"
     return ((seen.about, f"answers: {verdict}", style), *(("", note, "dim") for note in notes)) if verdict else ()
 
 

@@ -83,7 +83,7 @@ def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | N
     overrides = change_of(asked.sets, asked.unsets, asked.env, engine=playbook.engine)
     with host_spec(shared, asked.host_names[0]) as spec:
         secrets = check_secrets(spec)
-        order = RunOrder(playbook, spec, asked.mode, overrides, **_wishes(asked), **owner(), typed=typed(shared))
+        order = RunOrder(playbook, spec, asked.mode, overrides, **_wishes(asked), **owner(), typed=typed(shared, asked))
         if asked.dry_run:
             yield order, None
             return
@@ -104,7 +104,7 @@ def _resumed(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal]]
         spec = stack.enter_context(stored_spec(shared, stored.specs[0]))
         journal = stack.enter_context(Journal(folder, secrets=check_secrets(spec)))
         wishes = {**stored.more, **{k: v for k, v in _wishes(asked).items() if v}}
-        order = RunOrder(playbook, spec, asked.mode, stored.overrides, **wishes, **owner(), typed=typed(shared))
+        order = RunOrder(playbook, spec, asked.mode, stored.overrides, **wishes, **owner(), typed=typed(shared, asked))
         yield order, journal
 
 
@@ -139,11 +139,12 @@ def owner() -> dict[str, Any]:
     return {"owner_user": getpass.getuser(), "owner_host": socket.gethostname(), "owner_pid": os.getpid()}
 
 
-def typed(shared: Common) -> dict[str, tuple[str, ...]]:
+def typed(shared: Common, asked: Asked) -> dict[str, tuple[str, ...]]:
     """Return the options that were typed and that a command for the same run needs too."""
     given = {"hosts": (shared.hosts,), "state": (shared.state_dir,), "signatures": shared.signatures}
     paths = {name: tuple(str(path.absolute()) for path in held if path) for name, held in given.items()}
-    return {name: held for name, held in paths.items() if held}
+    words = {"set": asked.sets, "unset": asked.unsets, "env": asked.env}
+    return {name: held for name, held in (*paths.items(), *words.items()) if held}
 
 
 def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal, send: Send | None) -> int:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.given import Given
@@ -40,16 +40,24 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> So
     frame = _raising_frame(root)
     if frame is None or root.block is None:
         return SourceReading()
-    sources = sources if frame.file in sources else _printed_line(frame)
+    printed = frame.file not in sources
+    sources = _printed_line(frame) if printed else sources
     if frame.file not in sources:
         return SourceReading()
     reading = _reading(root, frame, sources)
     if not reading.readable:
         return SourceReading(more=reading.wants)
     values = Values(given.flags, given.env, given.fields)
+    read = constraint(reading, values, given.parser)
     return SourceReading(
-        constraint(reading, values, given.parser), repairs(reading, values, given.parser), reading.wants
+        _as_printed(read, given) if printed else read, repairs(reading, values, given.parser), reading.wants
     )
+
+
+def _as_printed(read: Constraint, given: Given) -> Constraint:
+    """Keep of a constraint what the log itself printed: its one line, and values only where the command is known."""
+    lines = tuple((number, text) for number, text in read.excerpt if number == read.line)
+    return replace(read, excerpt=lines, values=read.values if given.flags else {})
 
 
 def _printed_line(frame: Frame) -> dict[str, str]:

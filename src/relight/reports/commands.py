@@ -5,11 +5,13 @@ from collections.abc import Mapping
 
 from relight.words.attempt import Record
 
+_OF_A_RUN = ("set", "unset", "env", "hosts", "state", "signatures")
+
 
 def again(record: Record, *words: str) -> str:
     """Return the command that runs the playbook of this run again; `words` go behind it."""
     playbook = str(record.environment.get("playbook_file") or record.playbook)
-    return _joined("retry", playbook, "--host", record.host, *words, *_typed(record, "hosts", "state", "signatures"))
+    return _joined("retry", playbook, "--host", record.host, *words, *_typed(record, *_OF_A_RUN))
 
 
 def about(record: Record, *words: str) -> str:

@@ -1,9 +1,11 @@
 """What to do now: the command that works, or the one thing that helps."""
 
-from relight.reports.blocks import Block, Bullets, Command, Edit, Edits, Para, Section
+from collections import Counter
+
+from relight.reports.blocks import Block, Command, Edit, Edits, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
-from relight.reports.prose import prose, sentence
+from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
 from relight.reports.verdict import furthest, last_launch
 from relight.reports.world import stand_in
@@ -83,14 +85,18 @@ def _differs(edits: tuple[Edit, ...]) -> list[Block]:
 
 def _failed(record: Record) -> list[Block]:
     attempt = last_launch(record)
-    step = _next_step(attempt) if attempt else []
+    step = _next_step(attempt, record.next) if attempt else _said(record)
     goes_on = Para(("This goes on by itself until it is healthy or every option was tried:",))
-    return [*_said(record), *step, goes_on, Command((again(record),))]
+    return [*step, goes_on, Command((again(record),))]
 
 
-def _next_step(attempt: Attempt) -> list[Block]:
+def _next_step(attempt: Attempt, planned: str) -> list[Block]:
+    """Return the step that would be taken next: the repair where the plan names it, else what the plan says."""
     repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
-    return [_edits(repairs[0], attempt, "next")] if repairs else []
+    first = next((r for r in repairs if r.why and r.why in planned), None if planned else next(iter(repairs), None))
+    if first:
+        return [_edits(first, attempt, "next")]
+    return [Para(sentence(planned), tone="warn")] if planned.strip() else []
 
 
 def _edits(repair: Repair, attempt: Attempt, label: str) -> Edits:
@@ -98,14 +104,10 @@ def _edits(repair: Repair, attempt: Attempt, label: str) -> Edits:
 
 
 def _exhausted(record: Record) -> list[Block]:
-    ways = [
-        f"Allow what is protected: {o.change} ({o.why})" if o.why else f"Allow what is protected: {o.change}"
-        for o in record.options
-        if o.status == "protected"
-    ]
-    blocks: list[Block] = _said(record)
+    ways = [f"`{option.change.strip('`')}`" for option in record.options if option.status == "protected"]
+    blocks: list[Block] = [*_said(record), *_commonest(record)]
     if ways:
-        blocks.append(Bullets(tuple(sentence(way) for way in ways), "What relight may not do and you can"))
+        blocks.append(Para(prose(f"relight may not change {listed(ways)}; you can, or allow it in the playbook.")))
     if not blocks:
         blocks.append(
             Para(
@@ -119,6 +121,20 @@ def _exhausted(record: Record) -> list[Block]:
     if attempt and attempt.argv:
         blocks.append(launch_command(record, attempt, f"The launch that got furthest (attempt {attempt.n}):"))
     return blocks
+
+
+def _commonest(record: Record) -> list[Block]:
+    """Name the failure that most launches ended with: that is what a person has to get out of the way."""
+    causes = [a.diagnosis.cause for a in record.attempts if a.launched and a.diagnosis and a.diagnosis.cause]
+    if not causes:
+        return []
+    (kind, summary), times = Counter((c.kind, c.summary) for c in causes).most_common(1)[0]
+    what = f"{summary.rstrip('.')} ({kind})" if summary else "a failure that is not known"
+    said = f"{times} of {count(len(causes), 'launch', 'launches')} ended with the same failure: {what}."
+    text = f"{said} What settings can do about it was tried; another engine version, model or host may do more."
+    bug = f"`{about(record, 'report', '--issue')}` prints a bug report for the engine's project"
+    tells = f"`relight explain {kind}` tells what is known of it; {bug}." if kind != "unknown" else f"{bug}."
+    return [Para(prose(text), tone="warn"), Para(prose(tells))]
 
 
 def _budget(record: Record) -> list[Block]:
