@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from relight.cli.findings import Finding, host_findings, ordered
-from relight.cli.flag_findings import cases, parse_findings, requested, unfit_findings, validation_findings
+from relight.cli.flag_findings import cases, parse_findings, requested, unfit_findings
 from relight.cli.model import ModelSeen, hub_cache, is_path, shards
 from relight.cli.seen import Seen
+from relight.cli.validated import mended, refusals
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import parse_playbook
 from relight.hosts.values import Disk, HostFacts, Interpreter, Leftover, Status, Usage
+from relight.words.diagnosis import Frame
 from relight.words.host import Gpu, GpuProcess, HostProcess, HostSpec, Listener, SecretSource
 from relight.words.parser import HostParser
 from relight.words.playbook import Playbook
@@ -297,6 +299,10 @@ def test_an_ambiguous_flag_is_told() -> None:
     assert "--pp" in finding.text
 
 
+def NOWHERE(file: str) -> None:  # noqa: N802, ARG001  a source that has no file
+    return None
+
+
 LEVER = """
 [[lever]]
 name = "graphs"
@@ -324,12 +330,63 @@ def test_a_variant_that_the_engine_cannot_have_is_excluded() -> None:
 def test_what_validation_refuses_is_an_error_for_the_base_and_a_warning_for_a_variant() -> None:
     rows = cases(play("", LEVER), overrides=Change(), host_env={}, parser=OLD, version="0.5.9")
     refused = Answer(False, "AssertionError", "", "/x/server_args.py", 2690)
+    other = Answer(False, "AssertionError", "", "/x/server_args.py", 2700)
 
-    rows_found = list(validation_findings(rows, [refused, refused]))
+    rows_found = list(refusals(rows, [refused, other], KNOWLEDGE, NOWHERE))
 
     assert [f.severity for f in rows_found] == ["error", "warning"]
     assert "AssertionError (server_args.py:2690)" in rows_found[0].text
-    assert list(validation_findings(rows, [Answer(True), Answer(True)])) == []
+    assert list(refusals(rows, [Answer(True), Answer(True)], KNOWLEDGE, NOWHERE)) == []
+
+
+def test_a_refusal_is_told_once_and_one_without_an_answer_is_no_refusal() -> None:
+    rows = cases(play("", LEVER), overrides=Change(), host_env={}, parser=OLD, version="0.5.9")
+    refused = Answer(False, "AssertionError", "", "/x/server_args.py", 2690)
+
+    assert len(list(refusals(rows, [refused, refused], KNOWLEDGE, NOWHERE))) == 1
+    assert [f.severity for f in refusals(rows, [Answer(False, "NoAnswer", "time-out")], KNOWLEDGE, NOWHERE)] == ["note"]
+
+
+SOURCE = """
+class ServerArgs:
+    def check(self):
+        if self.cuda_graph_max_bs is not None:
+            assert self.page_size == 1, "graphs need page size 1"
+"""
+
+
+def test_a_refusal_says_what_the_source_asks_for_and_what_would_mend_it() -> None:
+    rows = cases(play("cuda-graph-max-bs = 8\npage-size = 64"), overrides=Change(), host_env={}, parser=OLD,
+                 version="0.5.9")  # fmt: skip
+    file = "/x/sglang/srt/server_args.py"
+    frames = (Frame(file, 5, "check", 'assert self.page_size == 1, "graphs need page size 1"'),)
+    refused = Answer(False, "AssertionError", "graphs need page size 1", file, 5, frames=frames)
+
+    (finding,) = refusals(rows, [refused], replace(KNOWLEDGE, versions={"0.5.9": OLD}), {file: SOURCE}.get)
+
+    assert "page" in finding.text.partition("asks for")[2]
+    assert "--page-size 1" in finding.next
+
+
+def test_what_the_parser_refuses_is_repaired_before_validation_is_asked() -> None:
+    settings = Settings({"model-path": "m", "attention-backend": "tritn"})
+
+    assert mended(settings, OLD, KNOWLEDGE).flags["attention-backend"] == "triton"
+
+
+def test_variants_of_two_levers_are_looked_at_together() -> None:
+    book = play("", LEVER + LEVER.replace('"graphs"', '"pages"').replace("cuda-graph-max-bs", "page-size"))
+    places = [c.place for c in cases(book, overrides=Change(), host_env={}, parser=None, version=None, pairs=True)]
+
+    assert 'play.toml: lever "graphs", variant 1 with lever "pages", variant 1' in places
+    assert len(places) == len(set(places)) == 1 + 4 + 4
+
+
+def test_a_lever_that_may_not_be_off_keeps_its_best_variant_meanwhile() -> None:
+    book = play("", LEVER.replace('  "off",\n', ""))
+    rows = cases(book, overrides=Change(), host_env={}, parser=OLD, version="0.5.9")
+
+    assert rows[0].settings.flags["cuda-graph-max-bs"] == 64
 
 
 def test_overrides_and_the_hosts_env_are_part_of_what_is_checked() -> None:

@@ -7,24 +7,22 @@ import click
 
 from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import (
-    Case,
     cases,
     name_findings,
     parse_findings,
     requested,
     unfit_findings,
-    validation_findings,
 )
 from relight.cli.options import PATH, Common, common
 from relight.cli.output import document, say
 from relight.cli.overrides import change_of
 from relight.cli.places import host_spec, open_spec
 from relight.cli.secrets import check_secrets
-from relight.cli.seen import Seen, look
+from relight.cli.seen import look
+from relight.cli.validated import validated
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook
 from relight.hosts.interface import Host
-from relight.hosts.values import HostError
 from relight.journal.codec import to_json
 from relight.journal.redact import redact_json
 from relight.words.host import HostSpec
@@ -32,8 +30,6 @@ from relight.words.knowledge import Knowledge
 from relight.words.playbook import Playbook
 from relight.words.settings import Change
 from relight.words.text import shown
-
-VALIDATE_TIMEOUT = 300.0
 
 
 @click.command(epilog="Example: relight check qwen.toml --host rtx8")
@@ -75,26 +71,21 @@ def findings(
 ) -> tuple[Finding, ...]:
     """Return everything worth saying about `playbook` on a connected host."""
     seen = look(host, requested(playbook, overrides=overrides, host_env=spec.env))
-    found = cases(playbook, overrides=overrides, host_env=spec.env, parser=seen.parser, version=seen.version)
+    found = cases(
+        playbook,
+        overrides=overrides,
+        host_env=spec.env,
+        parser=seen.parser,
+        version=seen.version,
+        pairs=validate,
+    )
     return (
         *host_findings(spec, found[0].settings, seen),
         *unfit_findings(playbook, seen.parser, seen.version),
         *(parse_findings(found, seen.parser, knowledge) if seen.parser else ()),
         *name_findings(playbook, overrides, seen.parser, knowledge, "error"),
-        *(_validated(host, found, seen) if validate else ()),
+        *(validated(host, found, seen, knowledge) if validate else ()),
     )
-
-
-def _validated(host: Host, found: Sequence[Case], seen: Seen) -> tuple[Finding, ...]:
-    if seen.parser is None:
-        return ()
-    try:
-        said = host.validate([case.settings for case in found], seen.parser, timeout=VALIDATE_TIMEOUT)
-    except HostError as fault:
-        return (Finding("warning", host.spec.name, f"validation could not be asked: {fault}", "a launch will tell"),)
-    if not said.asked:
-        return (Finding("note", host.spec.name, said.why, "a launch will tell"),)
-    return tuple(validation_findings(found, said.answers))
 
 
 def told(shared: Common, found: Sequence[Finding]) -> int:

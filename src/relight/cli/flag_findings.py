@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from relight.cli.findings import Finding, Severity
 from relight.planning import parse_rung
@@ -9,9 +10,11 @@ from relight.planning.settings import put_together, unfit
 from relight.planning.typos import misnamed
 from relight.words.knowledge import Knowledge
 from relight.words.parser import HostParser
-from relight.words.playbook import Playbook
+from relight.words.playbook import Lever, Playbook
 from relight.words.settings import Change, Repair, Settings
-from relight.words.step import Answer
+
+PAIRS = 24
+"""How many pairs of variants are looked at: each costs the host's validation a moment."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +33,32 @@ def cases(
     host_env: Mapping[str, str],
     parser: HostParser | None,
     version: str | None,
+    pairs: bool = False,
 ) -> tuple[Case, ...]:
-    """Return the base settings with every lever off, then each variant of each lever alone on top of them."""
-    off: dict[str, int | None] = dict.fromkeys((lever.name for lever in playbook.levers), None)
+    """Return the settings with every lever off that may be, then each variant of each lever alone on top of them.
 
-    def settings(choice: Mapping[str, int | None]) -> Settings:
-        return put_together(playbook, choice, (), overrides, host_env, parser, version)
+    With `pairs`, then variants of two levers together: the most wanted first, `PAIRS` of them.
+    """
+    fit = {
+        lever.name: [n for n, v in enumerate(lever.variants, 1) if not v.off and not unfit(v, parser, version)]
+        for lever in playbook.levers
+    }
+    base = {lever.name: _least(lever, fit[lever.name]) for lever in playbook.levers}
+    where = playbook.path or playbook.name
 
-    found = [Case(f"{playbook.path or playbook.name}: [flags]", settings(off), wanted=True)]
-    for lever in playbook.levers:
-        for n, variant in enumerate(lever.variants, start=1):
-            if not variant.off and not unfit(variant, parser, version):
-                place = f'{playbook.path or playbook.name}: lever "{lever.name}", variant {n}'
-                found.append(Case(place, settings({**off, lever.name: n}), wanted=False))
-    return tuple(found)
+    def case(*chosen: tuple[str, int]) -> Case:
+        settings = put_together(playbook, {**base, **dict(chosen)}, (), overrides, host_env, parser, version)
+        place = " with ".join(f'lever "{name}", variant {n}' for name, n in chosen) or "[flags]"
+        return Case(f"{where}: {place}", settings, wanted=not chosen)
+
+    single = [(name, n) for name, numbers in fit.items() for n in numbers]
+    two = sorted((p for p in combinations(single, 2) if p[0][0] != p[1][0]), key=lambda p: p[0][1] + p[1][1])
+    return (case(), *map(case, single), *(case(*both) for both in two[: PAIRS if pairs else 0]))
+
+
+def _least(lever: Lever, fit: list[int]) -> int | None:
+    """Return the position of a lever where it counts least: off, and where it may not be off its best variant."""
+    return None if any(variant.off for variant in lever.variants) else next(iter(fit), None)
 
 
 def requested(playbook: Playbook, *, overrides: Change, host_env: Mapping[str, str]) -> Settings:
@@ -88,7 +103,7 @@ def name_findings(
 
 def _fault(case: Case, fault: parse_rung.Finding) -> Finding:
     severity: Severity = "error" if case.wanted or fault.fault == "typo" else "warning"
-    repairs = " or ".join(_in_words(repair) for repair in fault.repairs[:2])
+    repairs = " or ".join(in_words(repair) for repair in fault.repairs[:2])
     then = f"`relight retry` will try {repairs}" if repairs else fault.next
     return Finding(severity, case.place, fault.text, then)
 
@@ -100,18 +115,9 @@ def _abbreviated(name: str, parser: HostParser) -> str:
     return f"--{name} is short for --{known.name}"
 
 
-def _in_words(repair: Repair) -> str:
+def in_words(repair: Repair) -> str:
+    """Return a change as it would stand on a command line."""
     parts = [f"--{n} {v}" for n, v in repair.set.items()] + [f"{n}={v}" for n, v in repair.set_env.items()]
     parts += [f"without --{n}" for n in repair.unset if not repair.set]
+    parts += [f"without {n}" for n in repair.unset_env]
     return " ".join(parts) or "a change"
-
-
-def validation_findings(found: Iterable[Case], answers: Iterable[Answer]) -> Iterator[Finding]:
-    """Yield what the engine's own validation refuses."""
-    for case, answer in zip(found, answers, strict=False):
-        if not answer.passed:
-            where = f" ({answer.file.rpartition('/')[2]}:{answer.line})" if answer.file else ""
-            said = f"{answer.type}: {answer.message}".rstrip(": ")
-            text = f"the engine's own validation refuses it: {said}{where}"
-            severity: Severity = "error" if case.wanted else "warning"
-            yield Finding(severity, case.place, text, "`relight retry` reads the condition there and repairs it")
