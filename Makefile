@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 REAL ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/relight/real
 
-.PHONY: setup demo test test-real check fix docs bench clean
+.PHONY: setup demo record test test-real check fix docs bench clean
 
 setup: $(VENV)/.ready
 
@@ -13,6 +13,9 @@ $(VENV)/.ready: requirements.lock pyproject.toml scripts/setup
 
 demo: setup
 	@sh scripts/demo "$(BIN)/relight"
+
+record: setup
+	$(BIN)/python scripts/record
 
 test: setup
 	$(BIN)/pytest -m "not real and not soak"
@@ -34,6 +37,9 @@ fix: setup
 
 docs: setup
 	$(BIN)/python scripts/docs.py
+	$(BIN)/python -m pip install -q --disable-pip-version-check $(PIP_ARGS) -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q
+	@echo "the site is in site/; open site/index.html"
 
 bench: setup
 	$(BIN)/python benchmarks/planning.py
@@ -41,4 +47,4 @@ bench: setup
 	$(BIN)/python benchmarks/diagnose.py --size 200M
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
