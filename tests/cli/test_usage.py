@@ -146,7 +146,7 @@ def test_a_missing_secret_is_named_before_anything_is_launched(relight: Relight,
     done = relight("deploy", "play.toml", "--host", "rtx8", "--hosts", "h.toml")
 
     assert done.status == 2
-    assert "RELIGHT_TEST_ABSENT is missing or empty" in done.err
+    assert "the variable RELIGHT_TEST_ABSENT, which is missing or empty" in done.err
 
 
 def test_a_bug_is_status_70_and_one_document(capfd: pytest.CaptureFixture[str]) -> None:

@@ -145,3 +145,16 @@ def test_headings_of_the_page_skip_no_level(name: str) -> None:
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
 
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+@EACH
+def test_what_is_printed_after_a_run_is_short_and_says_how_to_see_the_rest(name: str) -> None:
+    record = STORIES[name]()
+
+    lines = text.render_short(record, width=100).splitlines()
+
+    assert len(lines) <= 80
+    assert lines[0] == text.render(record, width=100).splitlines()[0]
+    assert {"WHAT TO DO NOW"} <= set(lines)
+    assert not {"ATTEMPTS IN DETAIL", "OPTIONS", "ENVIRONMENT"} & set(lines)
+    assert f"relight report {record.run}" in lines[-1]

@@ -19,11 +19,13 @@ def _all(spec: HostSpec) -> Iterator[tuple[str, SecretSource]]:
 
 
 def _value(spec: HostSpec, name: str, source: SecretSource) -> str:
-    place = f"hosts.toml: [hosts.{spec.name}] {name}"
+    table = "secrets" if name in spec.secrets else "secret-flags"
+    place = f"hosts.toml: [hosts.{spec.name}.{table}]"
     value = os.environ.get(source.where) if source.kind == "env" else _read(Path(source.where))
     if not value:
         where = f"the variable {source.where}" if source.kind == "env" else f"the file {source.where}"
-        raise UsageError(f"{where} is missing or empty", place=place, next="set it, or take the line out")
+        then = f"export {source.where}=..." if source.kind == "env" else "write the value into it"
+        raise UsageError(f"{name} comes from {where}, which is missing or empty", place=place, next=then)
     return value
 
 

@@ -196,7 +196,7 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
     elif shared.quiet:
         _final_command(record)
     elif fault is None:
-        say(text.render(record, width=width()), nl=False)
+        say(text.render_short(record, width=width()), nl=False)
     return fault.exit_status if isinstance(fault, RelightError) else STATUS[record.state]
 
 

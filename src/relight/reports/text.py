@@ -1,15 +1,28 @@
 """The report as plain text: ASCII of our own, no colour, two screens before the details."""
 
+from dataclasses import replace
+
 from relight.reports.blocks import Block, Command, Section, Story, words
+from relight.reports.commands import about
 from relight.reports.story import tell
 from relight.reports.textblocks import block, compact, pairs, wrap
 from relight.words.attempt import Record
+
+_FIRST = ("now", "course", "levers")
 
 
 def render(record: Record, *, width: int = 100) -> str:
     """Return the post-mortem of a run as text, `width` columns wide where its content can be broken."""
     lines = _story(tell(record), width)
     return "\n".join(line.rstrip() for line in lines).strip() + "\n"
+
+
+def render_short(record: Record, *, width: int = 100) -> str:
+    """Return what is worth reading first: verdict, what to do now, what happened, levers; then how to see the rest."""
+    story = tell(record)
+    first = replace(story, sections=tuple(s for s in story.sections if s.id in _FIRST))
+    rest = wrap(f"Causes, log lines and every command: {about(record, 'report')}", width)
+    return "\n".join(line.rstrip() for line in [*_story(first, width), "", *rest]).strip() + "\n"
 
 
 def _story(story: Story, width: int) -> list[str]:
