@@ -65,7 +65,7 @@ def next_action(
     `plan` and `win` (a lever to be won back from a healthy server) are asked only where they are needed.
     """
     last = record.attempts[-1] if record.attempts else None
-    unfinished = _unfinished(last, stopped)
+    unfinished = _unfinished(last, stopped, died)
     if unfinished:
         return unfinished
     if last and last.outcome == "healthy" and last.rung == "real" and last.n != died:
@@ -82,15 +82,16 @@ def _healthy(last: Attempt, stopped: frozenset[int], win: Launch | None) -> Acti
     return Carry(Plan(win)) if last.n in stopped else Stop(last.n)
 
 
-def _unfinished(last: Attempt | None, stopped: frozenset[int]) -> Action | None:
+def _unfinished(last: Attempt | None, stopped: frozenset[int], died: int | None) -> Action | None:
     if last is None:
         return None
     if last.launched and last.outcome is None:
         return Follow(last.n)
-    over = last.outcome in FAILED or (last.outcome == "healthy" and last.rung == "dummy")
+    failed = last.outcome in FAILED or last.n == died
+    over = failed or (last.outcome == "healthy" and last.rung == "dummy")
     if over and last.launched and last.n not in stopped:
         return Stop(last.n)
-    if last.outcome in FAILED and last.diagnosis is None:
+    if failed and last.diagnosis is None:
         return Diagnose(last.n)
     return None
 

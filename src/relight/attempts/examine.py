@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from relight.attempts.clock import epoch
+from relight.attempts.follow import log_of
 from relight.attempts.site import Site
 from relight.diagnosis.diagnose import Ended, diagnose
 from relight.diagnosis.scan import scan
@@ -19,6 +20,7 @@ ROUNDS = 3
 
 def examine(site: Site, attempt: Attempt) -> Diagnosis:
     """Diagnose `attempt`; source files the diagnosis wants are fetched from the host."""
+    _fetch_rest(site, attempt)
     lines = _lines(site, attempt)
     ended = Ended(exit=attempt.exit, kernel=_kernel_log(site, attempt))
     sources: dict[str, str] = {}
@@ -37,6 +39,14 @@ def examine(site: Site, attempt: Attempt) -> Diagnosis:
             break
         sources |= new
     return found
+
+
+def _fetch_rest(site: Site, attempt: Attempt) -> None:
+    """Bring what the server wrote after its verdict: while it was stopped, or in all the time it was healthy."""
+    if attempt.launched:
+        size = site.host.status(site.attempt_id(attempt.n)).log_size
+        with log_of(site, attempt.n) as log:
+            log.drain(size)
 
 
 def host_knowledge(site: Site) -> Knowledge:

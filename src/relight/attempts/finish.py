@@ -1,5 +1,6 @@
 """End a run: what is left running, what is stored, what is learned."""
 
+from contextlib import suppress
 from typing import Any
 
 from relight.attempts.actions import End
@@ -35,7 +36,9 @@ def finish(site: Site, end: End) -> Record:
         site.host.settle(site.attempt_id(last.n))
         site.note("healthy", last.n, record={"final": final}, final=final)
     else:
-        _stop_all(site)
+        # What needs a person may be just that something does not end.
+        with suppress(*((PersonError,) if end.state == "person" else ())):
+            _stop_all(site)
     site.host.unlock(site.owner)
     fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next, "ended": site.stamp()}
     if end.plan:

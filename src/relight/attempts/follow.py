@@ -64,6 +64,11 @@ class Follower:
         """Return for how many seconds the link has been away."""
         return self._stream.down
 
+    @property
+    def fault(self) -> str:
+        """Say what somebody did to the file on the host, "" where nobody did."""
+        return self._stream.fault
+
     def pump(self, timeout: float) -> tuple[Mark, ...]:
         """Take what arrives within `timeout` seconds; return its marks. `new` then holds its lines."""
         data = self._blackout.feed(self._stream.read(timeout))

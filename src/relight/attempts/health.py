@@ -1,7 +1,7 @@
 """Ask a server that listens, from its own host, until there is a verdict; the log is followed meanwhile."""
 
 import json
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from relight.attempts.judge.answers import Answered, Fault, Question
 from relight.attempts.judge.book import Book
@@ -11,11 +11,13 @@ from relight.attempts.judge.session import Ask, Got, session
 from relight.attempts.judge.verdict import Verdict
 from relight.attempts.launch import port_of, revealed
 from relight.attempts.prepare import DEFAULT_PORT
-from relight.attempts.watch import Ending, Vigil, ended
+from relight.attempts.watch import POLL, Ending, Vigil, ended
 from relight.hosts.values import HttpAnswer, HttpRequest
 from relight.words.secret import Secret
 
 FAULTS: dict[str, Fault] = {"refused": "refused", "timeout": "timeout"}
+ANSWERS_EVERY = 0.05
+"""Seconds to wait for answers between two looks at the log."""
 PARALLEL = 64
 """Questions asked at once at most."""
 
@@ -35,6 +37,13 @@ class Interview:
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="ask")
         self.verdict: Verdict | None = None
         self.info = ""
+
+    def pause(self) -> float:
+        """Wait a moment for answers that are out; return for how many seconds there is nothing to do here."""
+        if self._out:
+            wait(self._out, ANSWERS_EVERY, FIRST_EXCEPTION)
+            return 0.0
+        return min(POLL, max(0.0, self._due - self.vigil.now))
 
     def step(self) -> None:
         """Send what is due; take in what came back."""

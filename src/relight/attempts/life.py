@@ -37,6 +37,10 @@ class Life:
         phase = vigil.follower.progress.phase
         for line in vigil.follower.new:
             self.pulse.hear(vigil.now, line.text, phase)
+        if vigil.follower.down:
+            # Nothing is heard or seen over a link that is away: its silence is not the server's.
+            self.pulse.excuse(vigil.now)
+            return None
         lost = self._look()
         if lost:
             return self._ending(phase, lost)
@@ -53,7 +57,7 @@ class Life:
         vigil = self.vigil
         phase = vigil.follower.progress.phase
         every = SETTLE if phase != self._phase else LOOK_EVERY
-        if vigil.now - self._looked < every or vigil.follower.down:
+        if vigil.now - self._looked < every:
             return ""
         self._looked, self._phase = vigil.now, phase
         tree = vigil.status.tree
@@ -68,10 +72,11 @@ class Life:
             vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
         before, self._signs = self._signs, signs.read(said, tree, at=vigil.now, gpus=gpus)
         self.pulse.look(self._signs)
-        return _lost(before, self._signs, self.patience)
+        return lost(before, self._signs, self.patience)
 
 
-def _lost(before: Signs | None, now: Signs, patience: Patience) -> str:
+def lost(before: Signs | None, now: Signs, patience: Patience) -> str:
+    """Return a sentence that names the ranks that died since `before`, "" where none did."""
     gone = lost_ranks(before, now, patience) if before else ()
     names = ", ".join(f"{p.command.strip()} (pid {p.pid})" for p in gone)
     return f"a rank died and the parent did not notice: {names}" if gone else ""

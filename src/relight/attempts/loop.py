@@ -10,7 +10,7 @@ from relight.attempts.clock import Clock
 from relight.attempts.examine import examine
 from relight.attempts.finish import finish, stop_attempt
 from relight.attempts.judge.book import Book, read_book
-from relight.attempts.keep import stay
+from relight.attempts.keep import look_after, stay, stormy
 from relight.attempts.order import RunOrder
 from relight.attempts.reach import reach
 from relight.attempts.site import Site
@@ -47,6 +47,7 @@ def run(
     site = Site(order, host, journal, knowledge, clock, emit)
     try:
         reach(site)
+        look_after(site)
         return _loop(site, book)
     except RelightError as fault:
         return _broken_off(site, fault)
@@ -75,7 +76,7 @@ def plan(site: Site) -> Plan:
     planned = next_step(site.record, site.order.playbook, world(site))
     if planned.nogoods != site.record.nogoods:
         site.note("changed", record={"nogoods": planned.nogoods}, learned=len(planned.nogoods))
-    return planned
+    return stormy(site) or planned
 
 
 def win(site: Site) -> Launch | None:

@@ -142,6 +142,10 @@ class Pulse:
             self.lived, self.sign = signs.at, found
         self._spins(signs, alive=bool(found))
 
+    def excuse(self, now: float) -> None:
+        """Begin the silence anew at `now`: nobody could listen before."""
+        self.spoke = now
+
     def assess(self, now: float) -> Assessment:
         """Say whether the start is going, slow (silent for longer than usual, but alive) or hung."""
         allowed = self.allowed

@@ -7,10 +7,11 @@ from typing import Any
 from relight.attempts.asked import asked_settings, called
 from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
+from relight.attempts.spent import begin_counting
 from relight.hosts.values import HostError, HostFacts
 from relight.words.diagnosis import Engine
 from relight.words.errors import UsageError
-from relight.words.host import CONFIG_FILE_FROM, Gpu
+from relight.words.host import CONFIG_FILE_FROM, Gpu, GpuProcess
 from relight.words.knowledge import version_key
 from relight.words.parser import HostParser
 
@@ -18,6 +19,7 @@ from relight.words.parser import HostParser
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
     facts = site.host.connect()
+    away = begin_counting(site)
     version = site.host.engine_version()
     parser, fault = _parser(site)
     known = Known(
@@ -33,7 +35,7 @@ def reach(site: Site) -> Known:
     asked = asked_settings(site.order, parser, known.version)
     site.note(
         "probed",
-        record={"engine": engine, "environment": environment, "asked": asked},
+        record={"engine": engine, "environment": environment, "asked": asked, "unreachable_seconds": away},
         gpus=known.gpus,
         version=known.version,
         parser=len(parser.flags) if parser else 0,
@@ -64,7 +66,11 @@ def _parser(site: Site) -> tuple[HostParser | None, str]:
 
 def _baseline(site: Site) -> tuple[Gpu, ...]:
     stored = site.record.environment.get("gpus", ())
-    return tuple(g if isinstance(g, Gpu) else Gpu(**{**g, "processes": ()}) for g in stored)
+    return tuple(g if isinstance(g, Gpu) else _gpu(g) for g in stored)
+
+
+def _gpu(stored: Mapping[str, Any]) -> Gpu:
+    return Gpu(**{**stored, "processes": tuple(GpuProcess(**p) for p in stored.get("processes", ()))})
 
 
 def described(facts: HostFacts, gpus: tuple[Gpu, ...]) -> Mapping[str, Any]:

@@ -48,15 +48,21 @@ class Site:
     oracle_trusted: bool = True
     stopped: frozenset[int] = frozenset()
     settled: int = 0
-    died: int | None = None
-    incidents: tuple[float, ...] = ()
     port_holder: str = ""
     beaten: float = field(default=-1e9)
+    spent_before: float = 0.0
+    reached: float = 0.0
+    away: float = 0.0
 
     @property
     def record(self) -> Record:
         """Return what the journal holds now."""
         return self.journal.record
+
+    @property
+    def died(self) -> int | None:
+        """Return the last healthy attempt whose server died."""
+        return self.record.incidents[-1].attempt if self.record.incidents else None
 
     @property
     def owner(self) -> Owner:

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
-from relight.attempts.clock import epoch
 from relight.attempts.effects import guide_of, in_effect, remarks
 from relight.attempts.follow import log_of
 from relight.attempts.health import Interview, died_meanwhile, judged, whose
 from relight.attempts.judge.book import Book
 from relight.attempts.launch import launch
 from relight.attempts.life import Life
+from relight.attempts.prepare import take
 from relight.attempts.site import Site
+from relight.attempts.spent import count_absence
 from relight.attempts.watch import POLL, Ending, Vigil, ended
+from relight.hosts.values import Status
 from relight.words.errors import RelightError
 
 LISTEN_EVERY = 3.0
@@ -20,17 +22,30 @@ LISTEN_EVERY = 3.0
 def follow(site: Site, n: int, book: Book) -> Ending:
     """Start attempt `n` (safe to repeat) and watch it until it is healthy, crashed, hung or sick."""
     attempt = site.attempt(n)
-    launch(site, attempt)
+    if site.beaten < 0:
+        # An earlier relight began this attempt: whether the cards are still ours is to be seen before anything starts.
+        take(site, attempt.settings)
+    again = launch(site, attempt).again
     status = site.host.status(site.attempt_id(n))
     with log_of(site, n) as follower:
         now = site.clock.monotonic()
-        began = now - max(0.0, site.clock.now() - epoch(attempt.started))
+        began = now - (_running_for(site, status) if again else 0.0)
         vigil = Vigil(site, attempt, follower, began, now, status)
         ending, info = _verdict(vigil, book)
         site.note("phase", n, attempt={"phases": vigil.close_phases(), "gpu_memory": tuple(vigil.memory)})
         effective = in_effect(guide_of(site.order.playbook.engine), follower.progress, info)
         said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()
-        return replace(ending, effective=effective, judged=(*ending.judged, *said))
+        count_absence(site, vigil.away)
+        touched = (f"relight: log touched: {follower.fault}",) if follower.fault else ()
+        return replace(
+            ending, effective=effective, judged=(*ending.judged, *said, *touched), lines=(*ending.lines, *touched)
+        )
+
+
+def _running_for(site: Site, status: Status) -> float:
+    """Return for how many seconds a server has been running, by its host's clock: ours may have jumped meanwhile."""
+    offset = site.known.facts.clock_offset if site.known else 0.0
+    return max(0.0, site.clock.now() + offset - status.started) if status.started else 0.0
 
 
 def _verdict(vigil: Vigil, book: Book) -> tuple[Ending, str]:
@@ -40,7 +55,7 @@ def _verdict(vigil: Vigil, book: Book) -> tuple[Ending, str]:
     listened = vigil.began
     try:
         while True:
-            vigil.pump(POLL if interview is None else 0.05)
+            vigil.pump(interview.pause() if interview else POLL)
             ending = ended(vigil) or _overdue(vigil, interview) or life.hung()
             if ending:
                 break

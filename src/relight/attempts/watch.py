@@ -48,6 +48,7 @@ class Vigil:
     fatal: float | None = None
     phases: dict[str, Phase] = field(default_factory=dict)
     downloading: float = 0.0
+    away: float = 0.0
     memory: list[tuple[float, int]] = field(default_factory=list)
 
     @property
@@ -61,6 +62,8 @@ class Vigil:
         marks = self.follower.pump(timeout)
         if self.follower.new:
             self.moved = self.now
+        if self.follower.down:
+            self.away += self.now - before
         if self.follower.progress.phase == "download":
             self.downloading += self.now - before
         self._tell(marks)

@@ -2,6 +2,7 @@
 
 from relight.attempts.clock import epoch
 from relight.attempts.site import Site
+from relight.attempts.spent import attempts_allowed, spent
 from relight.journal.learned import Learned
 from relight.planning.world import World
 from relight.words.settings import Settings
@@ -21,7 +22,7 @@ def world(site: Site) -> World:
         overrides=order.overrides,
         host_env=order.spec.env,
         spent_seconds=spent(site),
-        max_attempts=order.max_attempts,
+        max_attempts=attempts_allowed(site),
         deadline=order.deadline,
         learned=learned.nogoods if learned else (),
         known_good=_known_good(learned),
@@ -35,12 +36,6 @@ def world(site: Site) -> World:
 
 def _known_good(learned: Learned | None) -> Settings | None:
     return next(iter(learned.healthy), None) if learned else None
-
-
-def spent(site: Site) -> float:
-    """Return the seconds this run has used; time the host was unreachable does not count."""
-    record = site.record
-    return max(0.0, site.clock.now() - epoch(record.started) - record.unreachable_seconds)
 
 
 def load_seconds(site: Site) -> float | None:

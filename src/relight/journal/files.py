@@ -51,6 +51,19 @@ def open_append(path: Path) -> IO[str]:
     return _private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
+def append_line(file: IO[str], text: str) -> None:
+    """Append a line, on disk when this returns; where there is no room, none of it stays."""
+    descriptor, data = file.fileno(), f"{text}\n".encode()
+    before = os.fstat(descriptor).st_size
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, before)
+        raise
+
+
 def is_held(path: Path) -> bool:
     """Say whether a process holds the lock file `path`."""
     try:

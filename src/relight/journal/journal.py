@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from relight.journal.codec import from_json, to_json
-from relight.journal.files import locked, open_append, read_json, write_json, write_whole
+from relight.journal.files import append_line, locked, open_append, read_json, write_json, write_whole
 from relight.journal.fold import apply, from_line, to_line
 from relight.journal.redact import redact_json
 from relight.journal.runs import find, new_run
 from relight.words.attempt import Record
-from relight.words.errors import UsageError
+from relight.words.errors import RelightError, UsageError
 from relight.words.events import Event
 from relight.words.host import HostSpec
 from relight.words.playbook import Playbook
@@ -104,12 +104,15 @@ class Journal:
     def write(self, event: Event) -> None:
         """Append an event, on disk when this returns, and bring record.json up to date."""
         line = redact_json(to_line(event), self._secrets)
-        self._events.write(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n")
-        self._events.flush()
-        os.fsync(self._events.fileno())
-        apply(self._data, from_line(line))
-        self._record = None
-        write_json(self.folder / RECORD, self._data)
+        try:
+            append_line(self._events, json.dumps(line, ensure_ascii=True, allow_nan=False))
+            apply(self._data, from_line(line))
+            self._record = None
+            write_json(self.folder / RECORD, self._data)
+        except OSError as exc:
+            then = f"make room, then --resume {self.folder.name}; the server is untouched"
+            fault = f"the journal cannot be written: {exc.strerror}"
+            raise RelightError(fault, place=str(self.folder), next=then) from exc
 
     def mark_replaced(self, run: str, *, by: str, at: str) -> None:
         """Note in another run's journal that its server was stopped for `by`; nothing where it is not kept here."""

@@ -142,10 +142,21 @@ class Final:
 
 
 @dataclass(frozen=True)
+class Incident:
+    """A healthy server that died or fell ill later. `at` is RFC 3339 UTC, `healthy` the seconds it was kept before."""
+
+    attempt: int
+    at: str
+    why: str
+    healthy: float = 0.0
+
+
+@dataclass(frozen=True)
 class Record:
     """All that is known of a run: the fold of its events. Paths are relative to `folder`.
 
     `asked` are the settings wanted most: the playbook with the first variant of each lever that the host can have.
+    `unreachable_seconds` is the time the host was out of reach, or nobody worked on the run.
     """
 
     run: str
@@ -165,5 +176,6 @@ class Record:
     next: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     unreachable_seconds: float = 0.0
+    incidents: tuple[Incident, ...] = ()
     asked: Settings | None = None
     schema: int = 1
