@@ -56,9 +56,31 @@ def parse_document(text: str, path: Path) -> Document:
         return Document(path, text, tomllib.loads(text, parse_float=WrittenFloat))
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        place = f"{path}:{found.group(1)}" if found else str(path)
+        line = found.group(1) if found else max(1, len(text.splitlines()))
+        place = f"{path}:{line}"
         text = re.sub(r" \(at .*\)$", "", str(error))
-        raise UsageError(f"not TOML: {text}", place=place, next="see https://toml.io for the syntax") from error
+        raise UsageError(f"not TOML: {text}", place=place, next=_hint(text)) from error
+
+
+_HINTS = {
+    "Invalid value": "a text stands in quotes; true and false are written small",
+    "Cannot overwrite": "the name stands there already: keep one of the two",
+    "Cannot declare": "the table stands there already: keep one of the two; a list of tables is [[NAME]]",
+    "Unclosed inline table": "an inline table { ... } stands on one line",
+    "Invalid initial character for a key": "a table { ... } stands on one line; comments begin with #",
+    "Expected '=' after a key": "write NAME = VALUE",
+    "Illegal character": "a text stands in quotes and on one line",
+    "Expected newline": "one NAME = VALUE to a line; a text stands in quotes",
+    "Unclosed array": "close the list with ]",
+    "Unterminated string": "close the text with the quote it began with",
+}
+
+
+def _hint(said: str) -> str:
+    """Return what usually mends a fault of the syntax."""
+    return next(
+        (hint for start, hint in _HINTS.items() if said.startswith(start)), "see https://toml.io for the syntax"
+    )
 
 
 def shown(keys: KeyPath) -> str:

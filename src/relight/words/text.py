@@ -56,7 +56,9 @@ def redacted(text: str) -> str:
 
 
 def _hide(match: re.Match[str]) -> str:
-    return match[0] if match["value"] in _NOTHING else f"{match['name']}{match['quote']}{_HIDDEN}"
+    # env:NAME and file:PATH say where a secret is, as hosts.toml does.
+    named = match["value"].startswith(("env:", "file:"))
+    return match[0] if named or match["value"] in _NOTHING else f"{match['name']}{match['quote']}{_HIDDEN}"
 
 
 def names_a_secret(name: str) -> bool:
