@@ -1,13 +1,15 @@
 """What a run was asked for, as a report needs it: the settings wanted most, and how to call relight again."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from relight.attempts.order import RunOrder
 from relight.planning.settings import put_together, unfit
+from relight.words.argv import to_argv
 from relight.words.parser import HostParser
-from relight.words.playbook import Lever
+from relight.words.playbook import Lever, Variant
 from relight.words.settings import Settings
 
 STAND_IN = "lab"
@@ -32,4 +34,14 @@ def called(order: RunOrder) -> Mapping[str, Any]:
     path = order.playbook.path
     file = {"playbook_file": str(Path(path).absolute())} if path else {}
     typed = {"options": {name: list(values) for name, values in order.typed.items()}} if order.typed else {}
-    return {**file, **typed, **({"stand_in": True} if order.spec.name == STAND_IN else {})}
+    stand_in = {"stand_in": True} if order.spec.name == STAND_IN else {}
+    levers = {lever.name: [_named(variant) for variant in lever.variants] for lever in order.playbook.levers}
+    return {**file, **typed, **stand_in, **({"levers": levers} if levers else {})}
+
+
+def _named(variant: Variant) -> str:
+    """Return a variant by what decides whether it is kept: its first flag, or its first variable."""
+    if variant.off:
+        return "off"
+    first = dict(list(variant.flags.items())[:1])
+    return shlex.join(to_argv(first)) or next((f"{name}={value}" for name, value in variant.env.items()), "")

@@ -57,7 +57,7 @@ def prose(parts: Prose) -> Markup:
 
 def _part(part: str | Code) -> Markup:
     if isinstance(part, Code):
-        return Markup("<code>{}</code>").format(part.text)
+        return Markup("<code>{}</code>").format(part.text.replace(" -> ", " \u2192 "))
     return Markup("<br>").join(escape(line) for line in part.split("\n"))
 
 

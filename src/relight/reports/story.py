@@ -14,6 +14,8 @@ from relight.reports.world import card_memory, gpus, kinds, place
 from relight.words.attempt import Outcome, Record
 from relight.words.text import shown
 
+_MANY = 4
+"""Candidates refused in a row for one reason that are told in one line."""
 _ENDINGS: dict[Outcome | None, str] = {
     "healthy": "It answers as it should.",
     "aborted": "It was stopped before it was over.",
@@ -78,9 +80,34 @@ def _timeline(record: Record) -> Section:
 def _course(course: tuple[Step, ...]) -> Table | None:
     if not course:
         return None
-    rows = tuple(((str(step.attempt.n),), _changed(step), (outcome(step.attempt),), _why(step)) for step in course)
-    tones = tuple(tone(step.attempt) for step in course)
+    groups = _alike(course)
+    rows = tuple(_row(group) for group in groups)
+    tones = tuple(tone(group[0].attempt) for group in groups)
     return Table("Every attempt, what it changed and how it ended", ("#", "changed", "ended", "because"), rows, tones)
+
+
+def _alike(course: tuple[Step, ...]) -> list[list[Step]]:
+    """Return the steps of a run, long sequences of candidates refused for one reason together."""
+    groups: list[list[Step]] = []
+    for step in course:
+        last = groups[-1] if groups else []
+        if last and step.attempt.outcome == "rejected" and _end(last[-1]) == _end(step):
+            last.append(step)
+        else:
+            groups.append([step])
+    return [part for group in groups for part in ([group] if len(group) >= _MANY else [[step] for step in group])]
+
+
+def _end(step: Step) -> tuple[str, Prose]:
+    return outcome(step.attempt), _why(step)
+
+
+def _row(group: list[Step]) -> tuple[Prose, ...]:
+    first, last = group[0], group[-1]
+    if first is last:
+        return (str(first.attempt.n),), _changed(first), (outcome(first.attempt),), _why(first)
+    together = f"{len(group)} candidates, each in detail below"
+    return (str(first.attempt.n), f" to {last.attempt.n}"), (together,), (outcome(first.attempt),), _why(first)
 
 
 def _changed(step: Step) -> Prose:

@@ -7,7 +7,7 @@ from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone,
 from relight.reports.prose import count, prose, sentence, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
-from relight.reports.world import facts
+from relight.reports.world import facts, lever_variants
 from relight.words.attempt import LeverState, Option, OptionStatus, Record
 
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
@@ -36,13 +36,27 @@ def levers_table(record: Record) -> Table | None:
     if not levers:
         return None
     rows = tuple(
-        ((lever.name,), (variant(lever.requested),), (variant(lever.kept),), (_effect(lever),), _changed(lever))
+        (
+            (lever.name,),
+            _variant(record, lever.name, lever.requested),
+            _variant(record, lever.name, lever.kept),
+            (_effect(lever),),
+            _changed(lever),
+        )
         for lever in levers
     )
     tones: tuple[Tone, ...] = tuple(_lever_tone(lever) for lever in levers)
     kept = "kept" if record.final else "last tried"
     heads = ("lever", "asked for", kept, "in effect", "changed")
     return without_empty_columns(Table("Levers: what was wanted, what is left", heads, rows, tones))
+
+
+def _variant(record: Record, name: str, position: int | None) -> Prose:
+    """Return a variant by what it sets, else by its number."""
+    names = lever_variants(record, name)
+    if position is None or not 0 < position <= len(names):
+        return (variant(position),)
+    return (f"{position}: ", Code(names[position - 1]))
 
 
 def without_empty_columns(table: Table) -> Table:

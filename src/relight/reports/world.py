@@ -8,7 +8,17 @@ from relight.reports.prose import value
 from relight.words.attempt import Record
 from relight.words.host import Gpu
 
-_ELSEWHERE = {"engine_version", "driver", "playbook_file", "options", "stand_in", "stopped", "boot_id", "clock_offset"}
+_ELSEWHERE = {
+    "engine_version",
+    "driver",
+    "playbook_file",
+    "options",
+    "levers",
+    "stand_in",
+    "stopped",
+    "boot_id",
+    "clock_offset",
+}
 """Told with the engine, with the cards and in commands, or of use to relight only."""
 _OF_THE_MACHINE = {"hostname", "kernel", "container"}
 """What a simulated host does not have of its own."""
@@ -48,6 +58,13 @@ def kinds(held: tuple[Gpu, ...]) -> str:
 def stand_in(record: Record) -> bool:
     """Say whether the run was on the simulated host."""
     return bool(record.environment.get("stand_in"))
+
+
+def lever_variants(record: Record, name: str) -> tuple[str, ...]:
+    """Return what the variants of a lever are called, best first; () where the record does not say."""
+    held = record.environment.get("levers")
+    found = held.get(name) if isinstance(held, Mapping) else None
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
 def place(record: Record) -> str:

@@ -1,0 +1,91 @@
+"""What a report suggests can be pasted as it is; what is long is told in short."""
+
+from dataclasses import replace
+
+from tests.reports.more_stories import STORIES
+
+from relight.reports import text
+from relight.reports.blocks import Table, words
+from relight.reports.commands import about, again, resumed
+from relight.reports.learned import nogoods_table
+from relight.reports.story import tell
+from relight.words.attempt import Nogood, Record, Term
+from relight.words.settings import Settings
+
+TYPED = {
+    "playbook_file": "/srv/my plays/qwen.toml",
+    "options": {"state": ["/srv/state"], "hosts": ["/srv/hosts.toml"], "set": ["port=30001"]},
+}
+
+
+def called(name: str) -> Record:
+    record = STORIES[name]()
+    return replace(record, environment={**record.environment, **TYPED})
+
+
+def test_a_command_names_the_file_and_the_options_that_were_typed() -> None:
+    record = called("exhausted")
+
+    assert again(record, "--wait") == (
+        f"relight retry '/srv/my plays/qwen.toml' --host {record.host} --wait --set port=30001 "
+        "--hosts /srv/hosts.toml --state /srv/state"
+    )
+    assert about(record, "stop") == f"relight stop {record.run} --state /srv/state"
+    assert resumed(record) == f"relight retry --resume {record.run} --state /srv/state"
+
+
+def test_what_only_commands_need_is_not_told_as_the_environment() -> None:
+    page = text.render(called("exhausted")).partition("ENVIRONMENT")[2]
+
+    assert "qwen.toml" not in page
+    assert "/srv/state" not in page
+
+
+def test_a_simulated_host_is_called_one_and_its_server_gone() -> None:
+    record = STORIES["healthy"]()
+    seen = {**record.environment, "stand_in": True, "stopped": "2026-11-29T09:00:00Z"}
+
+    page = text.render(replace(record, environment=seen))
+
+    assert "simulated: a stand-in without real GPUs" in " ".join(page.split())
+    assert "relight stop" not in page
+
+
+def test_a_run_that_begins_elsewhere_than_it_was_asked_to_says_so() -> None:
+    record = STORIES["healthy"]()
+    first = record.attempts[0]
+    asked = Settings({**first.settings.flags, "mem-fraction-static": 0.97}, first.settings.env)
+
+    page = text.render(replace(record, asked=asked))
+
+    assert "The settings as asked for." not in page
+    assert "begun with" in page
+
+
+def test_many_candidates_refused_for_one_reason_take_one_line() -> None:
+    record = STORIES["healthy"]()
+    refused = replace(record.attempts[0], outcome="rejected", rung="validate")
+    many = replace(record, attempts=tuple(replace(refused, n=n) for n in range(1, 41)))
+
+    course = next(part for part in tell(many).sections if part.id == "course")
+
+    [table] = course.blocks
+    assert isinstance(table, Table)
+    [row] = table.rows
+    assert words(row[0]) == "1 to 40"
+    assert words(row[1]).startswith("40 candidates")
+
+
+def test_a_condition_as_long_as_the_settings_is_told_as_those_settings() -> None:
+    record = STORIES["healthy"]()
+    given = record.attempts[0].settings
+    terms = (
+        *(Term(name, "=", [value]) for name, value in given.flags.items()),
+        *(Term(name, "=", [value], env=True) for name, value in given.env.items()),
+    )
+    whole = Nogood("a long condition", "attempt 1", "args.conflict", 0.6, terms=(*terms, Term("x", "!=", [2])))
+
+    told = nogoods_table(replace(record, nogoods=(whole, whole)))
+
+    assert told
+    assert [words(row[0]) for row in told.rows] == ["the settings of attempt 1, as a whole, without --x 2"]
