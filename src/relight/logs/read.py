@@ -13,7 +13,7 @@ import zstandard
 
 from relight.words.errors import UsageError
 
-CHUNK = 1 << 20
+CHUNK = 1 << 19
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 

@@ -1,6 +1,8 @@
 """The few lines of a large log that can matter, found without looking at each line."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 
 from relight.logs.find import Finder
@@ -16,6 +18,9 @@ LONGEST = 80
 
 EDGE = 400
 """Lines of the beginning and of the end that are always kept."""
+
+AHEAD = 4
+"""Blocks that are searched while earlier ones are looked through: the search leaves the interpreter free."""
 
 MOST = 60_000
 """Lines kept at most: a log that is all hits keeps its beginning and its end."""
@@ -48,8 +53,8 @@ def _sifted(blocks: Iterable[bytes], find: Finder) -> Iterator[Line]:
     number, offset, kept = 1, 0, 0
     tail: list[Line] = []
     last: tuple[bytes, int, int, list[tuple[int, int]]] | None = None
-    for block in blocks:
-        spans = _spans(block, find, head=number == 1)
+    for block, hits in _searched(blocks, find):
+        spans = _spans(block, hits, head=number == 1)
         for line in _lines(block, spans, number, offset):
             kept += 1
             tail.append(line)
@@ -89,10 +94,23 @@ def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(rest)
 
 
-def _spans(block: bytes, find: Finder, *, head: bool) -> list[tuple[int, int]]:
+def _searched(blocks: Iterable[bytes], find: Finder) -> Iterator[tuple[bytes, Sequence[int]]]:
+    """Yield each block with the ends of its hits; the next one is searched meanwhile."""
+    waiting: deque[tuple[bytes, Future[Sequence[int]]]] = deque()
+    with ThreadPoolExecutor(1) as pool:
+        for block in blocks:
+            waiting.append((block, pool.submit(find, block)))
+            if len(waiting) > AHEAD:
+                first, ends = waiting.popleft()
+                yield first, ends.result()
+        for first, ends in waiting:
+            yield first, ends.result()
+
+
+def _spans(block: bytes, hits: Sequence[int], *, head: bool) -> list[tuple[int, int]]:
     """Return the stretches of a block to keep, in order, not overlapping, at line borders."""
     spans: list[tuple[int, int]] = [(0, _forward(block, 0, EDGE))] if head else []
-    for end in sorted(find(block)):
+    for end in sorted(hits):
         if spans and end <= spans[-1][1]:
             if end > spans[-1][1] - 1 or _close(block, end, spans[-1][1]):
                 spans[-1] = (spans[-1][0], max(spans[-1][1], _record_end(block, end)))
