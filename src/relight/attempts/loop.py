@@ -18,6 +18,7 @@ from relight.attempts.start import follow
 from relight.attempts.world import world
 from relight.config.shipped import engine
 from relight.hosts.interface import Host
+from relight.hosts.values import HostError
 from relight.journal.journal import Journal
 from relight.planning.plan import next_step, next_win
 from relight.words.attempt import Record, State
@@ -46,6 +47,8 @@ def run(
     book = read_book((engine(order.playbook.engine) / JUDGE).read_text(), place=JUDGE)
     site = Site(order, host, journal, knowledge, clock, emit)
     try:
+        resumed = bool(site.record.attempts)
+        site.note("run_started", playbook=order.playbook.name, host=order.spec.name, mode=order.mode, resumed=resumed)
         reach(site)
         look_after(site)
         return _loop(site, book)
@@ -114,6 +117,9 @@ def _act(site: Site, action: Action, book: Book) -> None:
 def _broken_off(site: Site, fault: RelightError) -> Record:
     """Journal why the run cannot go on. What needs a person is a result; the rest is the caller's to show."""
     if isinstance(fault, PersonError):
+        return finish(site, End("person", fault.text, fault.next))
+    if isinstance(fault, HostError) and not site.record.attempts:
+        # The host answers and cannot do what a launch needs: no setting will change that.
         return finish(site, End("person", fault.text, fault.next))
     if not isinstance(fault, UnreachableError):
         give_back(site)

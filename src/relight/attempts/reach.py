@@ -60,8 +60,19 @@ def _parser(site: Site) -> tuple[HostParser | None, str]:
     try:
         return site.host.parser(), ""
     except HostError as fault:
+        _interpreter(site)
         # Without the host's parser the launch itself shows what is refused; the report says why it was not asked.
         return None, str(fault)
+
+
+def _interpreter(site: Site) -> None:
+    """Refuse to go on where the interpreter that hosts.toml names is not there."""
+    spec = site.order.spec
+    try:
+        site.host.run(("PYTHON", "-c", ""))
+    except HostError as fault:
+        then = "name the one that has the engine; `relight init` finds those"
+        raise UsageError(fault.text, place=f"hosts.toml: [hosts.{spec.name}] python", next=then) from fault
 
 
 def _baseline(site: Site) -> tuple[Gpu, ...]:

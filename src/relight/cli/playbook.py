@@ -121,12 +121,12 @@ def _told(shared: Common, found: Sequence[Finding], count: int) -> int:
         listed = {"ok": not errors, "findings": to_json(tuple(found))}
         first = errors[0] if errors else None
         document((error_document(2, place=first.place, text=first.text, next=first.next) if first else {}) | listed)
-        return 2 if errors else 0
     for finding in found:
         then = f" ({finding.next})" if finding.next else ""
-        say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"))
+        say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), format=shared.format)
     if not shared.quiet:
-        say(f"{count} files: " + ("all is well" if not errors else f"{len(errors)} errors"))
+        told = "all is well" if not errors else f"{len(errors)} errors"
+        say(f"{count} files: {told}", format=shared.format)
     return 2 if errors else 0
 
 

@@ -177,8 +177,11 @@ def _caught(loop: Callable[[], Record]) -> RelightError | KeyboardInterrupt | No
         loop()
     except KeyboardInterrupt as interrupt:
         return interrupt
-    except BusyError as busy:
-        return busy
+    except RelightError as fault:
+        # Busy, or broken off with the server untouched: the record is what is printed. The rest is an error document.
+        if fault.exit_status not in {RelightError.exit_status, BusyError.exit_status}:
+            raise
+        return fault
     return None
 
 
@@ -197,7 +200,7 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
         _final_command(record)
     elif fault is None:
         say(text.render_short(record, width=width()), nl=False)
-    return fault.exit_status if isinstance(fault, RelightError) else STATUS[record.state]
+    return STATUS[record.state]
 
 
 def _final_command(record: Record) -> None:

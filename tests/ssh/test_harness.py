@@ -1,0 +1,530 @@
+"""Every command, with its options, in success and in failure, as somebody sees it who has only read the contract."""
+
+import gzip
+import json
+import signal
+import socket
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.ssh.conftest import make_key
+from tests.ssh.contract_client import Client, wait_until
+
+pytestmark = pytest.mark.ssh
+PORT = 31970
+MODEL = "nvidia/Qwen3.5-397B-A17B-NVFP4"
+PLAYBOOK = """
+schema = 1
+name = "NAME"
+engine = "sglang"
+[flags]
+model-path = "nvidia/Qwen3.5-397B-A17B-NVFP4"
+tp-size = TP
+port = PORT
+quantization = "modelopt_fp4"
+attention-backend = "triton"
+[protect]
+flags = ["attention-backend", "quantization", "tp-size"]
+[health]
+soak = "0s"
+judge = "off"
+"""
+TOKEN = "hf_plantedtokenplantedtoken"
+KEY = "planted-key-of-the-server"
+FAILED_LOG = f"""[2026-11-29 10:00:00] server_args=ServerArgs(model_path='{MODEL}', tp_size=8)
+Traceback (most recent call last):
+  File "/opt/sglang/srt/model_executor/model_runner.py", line 10, in load_model
+    self.model = get_model()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.50 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.01 GiB is free.
+"""  # noqa: E501  a log line as it is
+LOCAL = """
+[hosts.here]
+address = "local"
+python = "PYTHON"
+workdir = "WORK"
+"""
+
+
+def playbook(name: str = "plain", *, port: int = PORT, tp: int = 8, more: str = "") -> str:
+    return PLAYBOOK.replace("NAME", name).replace("PORT", str(port)).replace("TP", str(tp)) + more
+
+
+class World:
+    """A client, a lab that runs, and the hosts file that names it in several ways."""
+
+    def __init__(self, client: Client, lab: dict[str, Any]) -> None:
+        self.client, self.lab, self.ask, self.folder = client, lab, client.ask, client.folder
+        self.hosts: dict[str, str] = {}
+        self.host("box")
+
+    def host(self, name: str, extra: str = "", **changes: Any) -> str:
+        rows = {**self.lab, **changes}
+        text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in rows.items())
+        self.raw(name, f"[hosts.{name}]\n{text}\n{extra}")
+        return name
+
+    def raw(self, name: str, text: str) -> None:
+        self.hosts[name] = text
+        (self.folder / "hosts.toml").write_text("\n".join(self.hosts.values()))
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def files_with(self, value: str, *where: Path) -> list[str]:
+        found = [p for root in where for p in root.rglob("*") if p.is_file()]
+        return [str(p) for p in found if value.encode() in p.read_bytes()]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    client = Client(tmp_path_factory.mktemp("harness"), {"PLANTED_TOKEN": TOKEN, "PLANTED_KEY": KEY})
+    with client.lab("plain") as reached:
+        yield World(client, reached)
+
+
+@pytest.fixture(scope="module")
+def life(world: World) -> dict[str, Any]:
+    """One run, from its check to its stop; what was said on the way."""
+    world.write("play.toml", playbook())
+    said: dict[str, Any] = {"check": world.ask("check", "play.toml", "--host", "box")}
+    said["dry"] = world.ask("retry", "play.toml", "--host", "box", "--dry-run", "--set", "page-size=1", "--env", "A=1")
+    said["nothing"] = world.ask("runs")
+    said["deploy"] = world.ask("deploy", "play.toml", "--host", "box", "--events", "events.jsonl", "--forget")
+    run = said["deploy"].document["run"]
+    said["status"] = world.ask("status")
+    said["logs"] = world.ask("logs", run)
+    said["busy"] = world.ask("retry", "play.toml", "--host", "box")
+    said["checked"] = world.ask("check", "play.toml", "--host", "box")
+    said["replaced"] = world.ask("retry", "play.toml", "--host", "box", "--replace", "--max-attempts", 3, "-q")
+    said["first"] = world.ask("report", run)
+    said["stop"] = world.ask("stop")
+    said["runs"] = world.ask("runs")
+    said["again"] = world.ask("stop", said["replaced"].document["run"])
+    said["over"] = world.ask("status", run)
+    return said
+
+
+def test_check_finds_nothing_wrong_and_launches_nothing(life: dict[str, Any]) -> None:
+    assert (life["check"].status, life["check"].document["ok"]) == (0, True)
+    assert life["nothing"].document == []
+
+
+def test_a_dry_run_is_a_plan(life: dict[str, Any]) -> None:
+    launch = life["dry"].document["plan"][-1]
+
+    assert life["dry"].status == 0
+    assert launch["settings"]["env"]["A"] == "1"
+    assert launch["argv"][-2:] == ["--page-size", "1"]
+
+
+def test_deploy_ends_healthy_with_what_is_in_effect(life: dict[str, Any]) -> None:
+    record = life["deploy"].document
+
+    assert (life["deploy"].status, record["state"], record["host"], record["hosts"]) == (0, "healthy", "box", ["box"])
+    assert record["final"]["argv"][:2] == ["--model-path", MODEL]
+    assert record["attempts"][0]["outcome"] == "healthy"
+    assert Path(record["folder"], record["attempts"][0]["log"]).is_file()
+
+
+def test_every_event_is_a_json_line(life: dict[str, Any], world: World) -> None:
+    events = [json.loads(line) for line in (world.folder / "events.jsonl").read_text().splitlines()]
+
+    for event in events:
+        jsonschema.validate(event, world.client.schema("event"))
+    names = [event["event"] for event in events]
+    assert (names[0], names[-1]) == ("run_started", "run_ended")
+    assert {"probed", "launched", "phase", "judged", "healthy"} <= set(names)
+    assert {event["run"] for event in events} == {life["deploy"].document["run"]}
+
+
+def test_the_server_runs_on_without_relight(life: dict[str, Any]) -> None:
+    assert life["status"].document[0]["server"]["state"] == "running"
+    assert "attempts" not in life["status"].document[0]
+    assert any("Uvicorn running" in line or "fired up" in line for line in life["logs"].document["lines"])
+
+
+def test_a_second_run_is_busy_and_names_the_first(life: dict[str, Any]) -> None:
+    run = life["deploy"].document["run"]
+
+    assert (life["busy"].status, life["busy"].document["state"]) == (6, "busy")
+    assert run in life["busy"].err
+    assert any(run in finding["text"] for finding in life["checked"].document["findings"])
+    assert life["checked"].status == 1
+
+
+def test_replace_stops_the_first_and_its_record_says_so(life: dict[str, Any]) -> None:
+    assert (life["replaced"].status, life["first"].document["state"]) == (0, "replaced")
+    assert life["first"].status == 0
+
+
+def test_stop_is_safe_to_repeat(life: dict[str, Any]) -> None:
+    assert (life["stop"].status, life["again"].status) == (0, 0)
+    assert life["stop"].document["run"] == life["replaced"].document["run"]
+    assert life["over"].document[0]["server"] is None
+
+
+def test_runs_lists_all_newest_first(life: dict[str, Any]) -> None:
+    runs = [record["run"] for record in life["runs"].document]
+
+    assert runs[0] == life["replaced"].document["run"]
+    assert life["deploy"].document["run"] in runs
+
+
+@pytest.mark.parametrize("format", ["text", "md", "html"])
+def test_a_report_is_written(life: dict[str, Any], world: World, format: str) -> None:  # noqa: A002
+    out = world.folder / f"report.{format}"
+
+    done = world.client.plain("report", life["deploy"].document["run"], "--format", format, "-o", out)
+
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert life["deploy"].document["run"] in out.read_text()
+
+
+def test_a_bundle_and_an_issue_are_written(life: dict[str, Any], world: World) -> None:
+    run = life["deploy"].document["run"]
+
+    assert world.ask("report", run, "--bundle", "run.tar").document["run"] == run
+    assert (world.folder / "run.tar").stat().st_size > 1000
+    assert world.client.plain("report", run, "--issue").returncode == 0
+
+
+def test_prune_shows_and_deletes_what_is_over(life: dict[str, Any], world: World) -> None:
+    assert life
+    shown = world.ask("prune", "--keep", 0, "--older", "720h")
+
+    assert (shown.status, shown.document) == (0, [])
+
+
+# What needs no host.
+
+
+def test_diagnose_reads_every_form_of_log(world: World) -> None:
+    world.write("bad.log", FAILED_LOG)
+    world.write("bad.log.gz", gzip.compress(FAILED_LOG.encode()))
+    world.write("empty.log", "")
+
+    assert world.ask("diagnose", "bad.log").document[0]["cause"]["kind"] == "oom.gpu.weights"
+    both = world.ask("diagnose", "bad.log.gz", "-", stdin=FAILED_LOG.replace("\n", "\r\n").encode())
+    assert [d["cause"]["line"] for d in both.document] == [5, 5]
+    empty = world.ask("diagnose", "empty.log")
+    assert (empty.status, empty.document[0]["verdict"]) == (0, "unknown")
+    assert empty.err.count("\n") == 1
+
+
+def test_an_unreadable_log_is_status_2_and_the_others_are_printed(world: World) -> None:
+    world.write("bad.log", FAILED_LOG)
+    world.write("torn.log.gz", gzip.compress(FAILED_LOG.encode())[:9])
+    (world.folder / "folder.log").mkdir()
+
+    done = world.ask("diagnose", "none.log", "bad.log", "torn.log.gz", "folder.log")
+
+    assert (done.status, [d["log"] for d in done.document]) == (2, ["bad.log"])
+    for name in ("none.log", "torn.log.gz", "folder.log"):
+        assert name in done.err
+    assert world.ask("diagnose", "none.log").error["place"].startswith("none.log")
+
+
+def test_a_log_of_the_host_is_diagnosed(life: dict[str, Any], world: World) -> None:
+    work, run = world.lab["workdir"], life["deploy"].document["run"]
+
+    done = world.ask("diagnose", f"box:{work}/attempts/{run}.1/server.log")
+
+    assert (done.status, done.document[0]["verdict"]) == (0, "healthy")
+    assert world.ask("diagnose", "box:/no/such.log").status == 2
+    assert world.ask("diagnose", "bix:/no/such.log").status == 2
+
+
+def test_explain_schema_and_completion(world: World) -> None:
+    assert world.ask("explain", "oom.gpu.kv_pool").document["kinds"][0]["kind"] == "oom.gpu.kv_pool"
+    assert world.ask("explain", "oom-weights").document["signatures"][0]["id"] == "oom-weights"
+    assert world.ask("explain", "oom.gpu.kv_pol").status == 2
+    assert "record" in world.ask("schema").document
+    assert world.ask("schema", "recrd").status == 2
+
+
+def test_a_new_signature_is_checked_and_used(world: World) -> None:
+    world.write("mine.toml", playbook())
+    world.write("odd.log", FAILED_LOG.replace("torch.OutOfMemoryError: CUDA out", "FrobnicateError: the frob ran out"))
+    made = world.client.plain("playbook", "new", "frob-ran-out", "--from", "odd.log:5")
+    (world.folder / "own").mkdir(exist_ok=True)
+    world.write("own/frob-ran-out.toml", made.stdout)
+
+    checked = world.ask("playbook", "check", "own", "mine.toml")
+    found = world.ask("diagnose", "odd.log", "--signatures", "own")
+
+    assert made.returncode == 0
+    assert (checked.status, checked.document["ok"]) == (0, True)
+    assert found.document[0]["cause"]["signature"] == "frob-ran-out"
+
+
+def test_playbook_check_names_file_line_and_key(world: World) -> None:
+    world.write("typo.toml", playbook().replace("[health]", "[helth]"))
+
+    done = world.ask("playbook", "check", "typo.toml")
+
+    assert done.status == 2
+    assert "typo.toml:13" in done.text()
+    assert "did you mean 'health'" in done.text()
+
+
+WRONG = {
+    "a typo in a key": (["retry", "key.toml", "--host", "box"], "key.toml:13", "'health'"),
+    "a typo in a flag": (["retry", "flag.toml", "--host", "box"], "tp-sise", "tp-size"),
+    "a typo in a protected flag": (["retry", "protect.toml", "--host", "box"], "tp-sise", "tp-size"),
+    "a typo in an allowed flag": (["retry", "allow.toml", "--host", "box"], "prot", "port"),
+    "a typo in --unset": (["retry", "plain.toml", "--host", "box", "--unset", "tp-sise"], "tp-sise", "tp-size"),
+    "a typo in --set": (["deploy", "plain.toml", "--host", "box", "--set", "tp-sise=4"], "tp-sise", "tp-size"),
+    "a wrong value": (["retry", "value.toml", "--host", "box"], "value.toml:15", "strict"),
+    "no duration": (["retry", "time.toml", "--host", "box"], "time.toml:14", "45m"),
+    "a plain key": (["retry", "secret.toml", "--host", "box"], "secret.toml:6", "[hosts.NAME.secret-flags]"),
+    "no such file": (["retry", "none.toml", "--host", "box"], "none.toml", "no such file"),
+    "no such host": (["retry", "plain.toml", "--host", "bos"], "bos", "'box'"),
+    "no hosts file": (["check", "plain.toml", "--host", "box", "--hosts", "none.toml"], "none.toml", "no such file"),
+    "several hosts": (["retry", "plain.toml", "--host", "box", "--host", "bos"], "--host", "not yet"),
+    "events beside the record": (["retry", "plain.toml", "--host", "box", "--events", "-"], "--events -", "stdout"),
+    "no such run": (["retry", "--resume", "nothing"], "nothing", "relight runs"),
+    "resume with a playbook": (["retry", "plain.toml", "--resume", "x"], "--resume", "PLAYBOOK"),
+    "no number": (["retry", "plain.toml", "--host", "box", "--max-attempts", "many"], "--max-attempts", "many"),
+    "an unknown option": (["retry", "plain.toml", "--hosst", "box"], "--hosst", "--host"),
+    "an unknown command": (["retri"], "retri", "retry"),
+    "a missing secret": (["retry", "plain.toml", "--host", "unset"], "NOT_PLANTED", "missing or empty"),
+    "an address that is none": (["init", "a b"], "a b", "[user@]address[:port]"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_status_2_with_place_and_next_action(world: World, what: str) -> None:
+    words, place, then = WRONG[what]
+    world.host("unset", '[hosts.unset.secrets]\nHF_TOKEN = "env:NOT_PLANTED"\n')
+    world.write("plain.toml", playbook())
+    world.write("key.toml", playbook().replace("[health]", "[helth]"))
+    world.write("flag.toml", playbook().replace("tp-size = 8", "tp-sise = 8"))
+    world.write("protect.toml", playbook().replace('"tp-size"]', '"tp-sise"]'))
+    world.write("allow.toml", playbook(more='[allow]\nflags = ["prot"]\n'))
+    world.write("value.toml", playbook().replace('"off"', '"of"'))
+    world.write("time.toml", playbook().replace('"0s"', '"1 minute"'))
+    world.write("secret.toml", playbook().replace("[flags]", f'[flags]\napi-key = "{KEY}"'))
+
+    done = world.ask(*words)
+
+    assert done.status == 2, done
+    assert place in done.text()
+    assert then in done.text()
+    assert KEY not in done.text()
+
+
+def test_a_host_that_cannot_be_reached_is_status_3(world: World) -> None:
+    world.write("plain.toml", playbook())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        world.host("gone", port=free.getsockname()[1])
+
+    for command in ("deploy", "retry", "check"):
+        done = world.ask(command, "plain.toml", "--host", "gone")
+        assert done.status == 3
+        assert "gone" in done.error["place"]
+
+
+def test_an_unknown_host_key_is_status_3_with_its_fingerprint_and_the_command_that_accepts_it(world: World) -> None:
+    world.write("plain.toml", playbook())
+    world.write("no_hosts", "")
+    world.host("strange", known_hosts=str(world.folder / "no_hosts"))
+
+    done = world.ask("check", "plain.toml", "--host", "strange")
+
+    assert done.status == 3
+    assert "SHA256:" in done.text()
+    assert "ssh-keyscan" in done.error["next"]
+
+
+def test_a_refused_login_is_status_3(world: World) -> None:
+    world.write("plain.toml", playbook())
+    make_key(world.folder / "other_key")
+    world.host("closed", identity_file=str(world.folder / "other_key"))
+
+    done = world.ask("deploy", "plain.toml", "--host", "closed")
+
+    assert done.status == 3
+    assert "other_key" in done.text()
+
+
+def test_an_interpreter_that_is_not_there_is_named(world: World) -> None:
+    world.write("plain.toml", playbook())
+    world.host("pythonless", python="/no/such/python")
+
+    checked = world.ask("check", "plain.toml", "--host", "pythonless")
+    done = world.ask("retry", "plain.toml", "--host", "pythonless")
+
+    assert checked.status == 1
+    assert done.status == 2
+    for said in (checked, done):
+        assert "/no/such/python" in said.text()
+
+
+def test_an_interpreter_without_the_engine_is_named_and_one_that_has_it_is_shown(world: World) -> None:
+    world.write("plain.toml", playbook())
+    world.raw("here", LOCAL.replace("PYTHON", "python3").replace("WORK", str(world.folder / "work")))
+
+    checked = world.ask("check", "plain.toml", "--host", "here")
+    done = world.ask("retry", "plain.toml", "--host", "here", "--max-attempts", 2)
+
+    texts = [finding["text"] for finding in checked.document["findings"]]
+    assert checked.status == 1
+    assert any("has no engine" in text for text in texts)
+    assert any("no NVIDIA GPUs" in text for text in texts)
+    assert done.status in {1, 2, 5}
+    assert "sglang" in done.text()
+
+
+def test_init_of_the_lab_and_of_this_machine_gives_files_that_check_reads(world: World) -> None:
+    for target, name in (("box", "box"), ("local", "local")):
+        made = world.ask("init", target, "-o", f"first-{name}", *(["--name", name] if target == "local" else []))
+        assert made.status == 0
+        files = f"first-{name}/{made.document['name']}.toml", f"first-{name}/hosts.toml"
+        assert world.ask("playbook", "check", files[0]).status == 0
+        (called,) = tomllib.loads(made.document["hosts"])["hosts"]
+        checked = world.ask("check", files[0], "--hosts", files[1], "--host", called, "--no-validate")
+        if target == "box":
+            assert checked.document["ok"], checked.document
+
+
+def test_secrets_reach_the_server_and_nothing_else(world: World) -> None:
+    secrets = '[hosts.keyed.secrets]\nHF_TOKEN = "env:PLANTED_TOKEN"\n'
+    world.host("keyed", f'{secrets}[hosts.keyed.secret-flags]\napi-key = "env:PLANTED_KEY"\n')
+    world.write("keyed.toml", playbook("keyed").replace('"off"', '"shape"'))
+
+    done = world.ask("deploy", "keyed.toml", "--host", "keyed", "--events", "keyed.jsonl")
+    lines = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
+    world.client.plain("report", done.document["run"], "-o", "keyed.txt")
+    world.client.plain("report", done.document["run"], "--bundle", "keyed.tar")
+    log = world.client.plain("logs", done.document["run"])
+    attempt = Path(world.lab["workdir"], "attempts", f"{done.document['run']}.1")
+    modes = {oct(p.stat().st_mode & 0o777) for p in attempt.iterdir() if p.is_file() and KEY.encode() in p.read_bytes()}
+    assert world.ask("stop", done.document["run"]).status == 0
+
+    assert (done.status, done.document["state"]) == (0, "healthy"), done.err
+    assert modes == {"0o600"}
+    for value in (TOKEN, KEY):
+        assert not any(value.encode() in line for line in lines)
+        assert value not in done.text() + (log.stdout + log.stderr).decode()
+        assert world.files_with(value, world.folder / "state" / "runs") == []
+        assert not any(value.encode() in p.read_bytes() for p in world.folder.glob("keyed.*"))
+
+
+def test_secret_flags_of_an_old_engine_are_refused_with_the_reason(world: World) -> None:
+    world.write("old.scenario.toml", 'title = "an older release"\nversion = "0.5.4"\n')
+    world.write("plain.toml", playbook())
+    with world.client.lab("old.scenario.toml") as reached:
+        world.host("old", '[hosts.old.secret-flags]\napi-key = "env:PLANTED_KEY"\n', **reached)
+        checked = world.ask("check", "plain.toml", "--host", "old")
+        done = world.ask("deploy", "plain.toml", "--host", "old")
+
+    assert (checked.status, done.status) == (1, 2)
+    for said in (checked, done):
+        assert "0.5.5.post3" in said.text()
+        assert "0.5.4" in said.text()
+
+
+def test_two_servers_on_different_cards_of_one_host_at_once(world: World) -> None:
+    for name, cards, port in (("left", [0, 1, 2, 3], PORT + 1), ("right", [4, 5, 6, 7], PORT + 2)):
+        world.host(name, gpus=cards)
+        world.write(f"{name}.toml", playbook(name, port=port, tp=4))
+    small = "--set", "context-length=4096"
+
+    both = [world.client.start("retry", f"{n}.toml", "--host", n, *small, "--format", "json", stdout=subprocess.PIPE)
+            for n in ("left", "right")]  # fmt: skip
+    said = [world.client.checked(["retry"], p.wait(), out, err) for p in both for out, err in [p.communicate(None, 90)]]
+    same = world.ask("deploy", "left.toml", "--host", "left", "--set", f"port={PORT + 5}")
+    stopped = [world.ask("stop", done.document["run"]).status for done in said]
+
+    assert [done.document["state"] for done in said] == ["healthy", "healthy"], [done.err for done in said]
+    assert (same.status, stopped) == (6, [0, 0])
+    assert said[0].document["run"] in same.err
+
+
+def test_wait_waits_until_the_cards_are_free(world: World) -> None:
+    world.write("plain.toml", playbook())
+    first = world.ask("deploy", "plain.toml", "--host", "box")
+    waiting = world.client.start("deploy", "plain.toml", "--host", "box", "--wait", "--format", "json",
+                                 "--events", "waiting.jsonl", stdout=subprocess.PIPE)  # fmt: skip
+    assert wait_until(lambda: "probed" in _text(world.folder / "waiting.jsonl"))
+    assert waiting.poll() is None
+
+    assert world.ask("stop", first.document["run"]).status == 0
+    out, err = waiting.communicate(timeout=90)
+    done = world.client.checked(["deploy"], waiting.returncode, out, err)
+
+    assert (done.status, world.ask("stop", done.document["run"]).status) == (0, 0)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def test_an_interrupted_run_is_resumed(world: World) -> None:
+    world.write("plain.toml", playbook())
+    child = world.client.start("retry", "plain.toml", "--host", "box", "--events", "broken.jsonl", "--format", "json",
+                               stdout=subprocess.PIPE)  # fmt: skip
+    assert wait_until(lambda: '"phase"' in _text(world.folder / "broken.jsonl"))
+
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    broken = world.client.checked(["retry"], child.returncode, out, err)
+    running = world.ask("status", broken.document["run"])
+    resumed = world.ask("retry", "--resume", broken.document["run"])
+
+    assert (broken.status, broken.document["state"]) == (130, "interrupted")
+    assert running.document[0]["server"]["state"] == "running"
+    assert (resumed.status, len(resumed.document["attempts"])) == (0, 1)
+    assert world.ask("stop", broken.document["run"]).status == 0
+
+
+def test_a_port_that_somebody_else_has_needs_a_person_or_another_port(world: World) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        port = stranger.getsockname()[1]
+        world.write("taken.toml", playbook("taken", port=port))
+        world.write("moved.toml", playbook("moved", port=port, more='[allow]\nflags = ["port"]\n'))
+
+        checked = world.ask("check", "taken.toml", "--host", "box")
+        person = world.ask("retry", "taken.toml", "--host", "box")
+        moved = world.ask("retry", "moved.toml", "--host", "box")
+
+    assert checked.status == 1
+    assert (person.status, person.document["state"]) == (5, "person")
+    assert str(port) in json.dumps(person.document)
+    assert (moved.status, moved.document["state"]) == (0, "healthy"), moved.err
+    argv = moved.document["final"]["argv"]
+    assert argv[argv.index("--port") + 1] != str(port)
+    assert world.ask("stop", moved.document["run"]).status == 0
+
+
+def test_a_run_that_fails_says_what_was_tried(world: World) -> None:
+    world.write("huge.toml", playbook("huge").replace("quantization", "mem-fraction-static = 0.05\nquantization", 1)
+                .replace('"tp-size"]', '"tp-size", "mem-fraction-static"]'))  # fmt: skip
+
+    deployed = world.ask("deploy", "huge.toml", "--host", "box", "--deadline", "5m")
+    spent = world.ask("retry", "huge.toml", "--host", "box", "--max-attempts", 1)
+    shown = world.client.plain("logs", spent.document["run"])
+    past = world.ask("diagnose", str(Path(deployed.document["folder"], deployed.document["attempts"][0]["log"])))
+
+    assert (deployed.status, deployed.document["state"]) == (1, "failed")
+    assert spent.status in {1, 4}
+    assert spent.document["final"] is None
+    assert past.document[0]["verdict"] == "failed"
+    assert past.document[0]["cause"]["kind"] == deployed.document["attempts"][0]["diagnosis"]["cause"]["kind"]
+    assert shown.returncode == 0
+
+
+def test_the_lab_is_a_host_of_its_own(world: World) -> None:
+    world.write("plain.toml", playbook())
+
+    assert world.ask("check", "plain.toml", "--host", "lab").status == 0
