@@ -86,6 +86,7 @@ def write_bundle(path: Path, folder: Path, record: Record) -> None:
         encode=lambda shown: dumps(shown, indent=2),
         playbook=redact_text(_text(folder / PLAYBOOK)),
         events=_text(folder / EVENTS).splitlines(),
+        home=str(Path.home()),
         logs={name: lines for name, lines in logs.items() if (folder / name).is_file()},
     )
     try:

@@ -1,5 +1,6 @@
 """One attempt in detail: what changed, why it failed, the evidence, and what was made of it."""
 
+import shlex
 from collections.abc import Sequence
 
 from relight.reports.blocks import Block, Bullets, Choice, Choices, Edit, Edits, Pairs, Para, Prose, Section, Sums, Tone
@@ -40,7 +41,7 @@ def attempt_section(step: Step, record: Record) -> Section:
     blocks = (
         *_changed(step),
         *_failure(attempt),
-        *_again(attempt, earlier),
+        *_again(attempt, earlier, record.folder),
         *_judged(attempt),
         *_repairs(attempt, later),
         *_facts(attempt),
@@ -106,7 +107,7 @@ def _failure(attempt: Attempt) -> list[Block]:
     return blocks + ([Sums("memory", diagnosis.memory)] if diagnosis.memory else [])
 
 
-def _again(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:
+def _again(attempt: Attempt, earlier: Sequence[Attempt], folder: str) -> list[Block]:
     """Say which attempt failed alike, and how to make an unknown failure known."""
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
     if cause is None:
@@ -116,8 +117,8 @@ def _again(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:
         return [Para((f"This is the failure of attempt {alike[0]} again.",), "seen")]
     if cause.kind != "unknown" or cause.line is None or not attempt.log:
         return []
-    make = f"`relight playbook new ID --from {attempt.log}:{cause.line}` (in the run's folder) makes a signature of it."
-    return [Para(prose(make), "teach")]
+    line = shlex.quote(f"{folder}/{attempt.log}:{cause.line}")
+    return [Para(prose(f"`relight playbook new my-failure --from {line}` makes a signature of it."), "teach")]
 
 
 def _alike(a: Cause, b: Cause) -> bool:

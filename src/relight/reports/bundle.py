@@ -30,11 +30,13 @@ def members(
     playbook: str = "",
     events: Iterable[str] = (),
     logs: Mapping[str, Iterable[bytes]] | None = None,
+    home: str = "",
 ) -> Iterator[Member]:
     """Yield the files of an archive one by one, logs last.
 
     `encode` turns a record into JSON, `events` are the lines of its journal, `logs` the lines of each log by the name
-    it has in the record. Each log is compressed (zstd) line by line; only its compressed form is held.
+    it has in the record; `home` is the operator's home folder, which is told as "~". Each log is compressed (zstd)
+    line by line; only its compressed form is held.
     """
     folder = f"relight-{_safe(record.run)}"
     hidden = shown(record)
@@ -49,9 +51,15 @@ def members(
     }
     for name, content in told.items():
         if content.strip():
-            yield Member(f"{folder}/{name}", content.encode("utf-8", "replace"))
+            yield Member(f"{folder}/{name}", _homeless(content, home).encode("utf-8", "replace"))
     for name, lines in (logs or {}).items():
         yield Member(f"{folder}/logs/{_safe(name)}.zst", compressed(lines))
+
+
+def _homeless(text: str, home: str) -> str:
+    """Return text in which a home folder does not name its owner."""
+    home = home.rstrip("/")
+    return text.replace(f"{home}/", "~/") if home else text
 
 
 def _safe(name: str) -> str:

@@ -1,6 +1,8 @@
 """A bug report for the engine's own project, in the form its tracker asks for. Printed for a person to post."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Command, Excerpt, Para, Section, Story, Table, words
@@ -13,6 +15,7 @@ from relight.reports.tables import environment_block
 from relight.words.attempt import Attempt, Record
 from relight.words.text import shown
 
+_PRIVATE = {"hostname", "python"}
 _CHECKS = (
     "I searched related issues and found no solution.",
     "The bug is there in the latest version too.",
@@ -23,9 +26,10 @@ _CHECKS = (
 def render(record: Record) -> str:
     """Return a bug report about the failure that stopped this run, as Markdown; nothing in it is secret.
 
-    The first line is the title. Of several failures the one that came last is reported.
+    The first line is the title. Of several failures the one that most launches ended with is reported, else the last.
+    What names the operator's machine (its host name, where its interpreter lies) is left out.
     """
-    record = shown(record)
+    record = _public(shown(record))
     attempt = culprit(record)
     lines = [
         f"Title: {code(f'[Bug] {title(record, attempt)}')}",
@@ -40,11 +44,24 @@ def render(record: Record) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
+def _public(record: Record) -> Record:
+    return replace(record, environment={k: v for k, v in record.environment.items() if k not in _PRIVATE})
+
+
 def culprit(record: Record) -> Attempt | None:
-    """Return the last launch that failed with a cause, else the last attempt that did; None if none did."""
+    """Return the last launch that failed as most launches did, else the last attempt with a cause; None if none has."""
     failed = [a for a in record.attempts if a.outcome not in {"healthy", None} and a.diagnosis and a.diagnosis.cause]
-    launched = [a for a in failed if a.launched]
-    return (launched or failed or [None])[-1]  # type: ignore[list-item]
+    launched = [a for a in failed if a.launched] or failed
+    if not launched:
+        return None
+    times = Counter(map(_cause, launched))
+    most = max(times.values())
+    return next(a for a in reversed(launched) if times[_cause(a)] == most)
+
+
+def _cause(attempt: Attempt) -> tuple[str, str]:
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    return (cause.kind, cause.summary or cause.text) if cause else ("", "")
 
 
 def title(record: Record, attempt: Attempt | None) -> str:

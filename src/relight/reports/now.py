@@ -129,8 +129,8 @@ def _commonest(record: Record) -> list[Block]:
     if not causes:
         return []
     (kind, summary), times = Counter((c.kind, c.summary) for c in causes).most_common(1)[0]
-    what = f"{summary.rstrip('.')} ({kind})" if summary else "a failure that is not known"
-    said = f"{times} of {count(len(causes), 'launch', 'launches')} ended with the same failure: {what}."
+    what = f"the same failure: {summary.rstrip('.')} ({kind})" if summary else "a failure that is not known"
+    said = f"{times} of {count(len(causes), 'launch', 'launches')} ended with {what}."
     text = f"{said} What settings can do about it was tried; another engine version, model or host may do more."
     bug = f"`{about(record, 'report', '--issue')}` prints a bug report for the engine's project"
     tells = f"`relight explain {kind}` tells what is known of it; {bug}." if kind != "unknown" else f"{bug}."

@@ -113,7 +113,7 @@ def _row(group: list[Step]) -> tuple[Prose, ...]:
 def _changed(step: Step) -> Prose:
     if step.before is None and not step.edits:
         return ("as asked",)
-    return prose(step.in_words) or ("nothing",)
+    return prose(step.in_words) or ("the same again",)
 
 
 def _why(step: Step) -> Prose:
