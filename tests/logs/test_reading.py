@@ -92,3 +92,12 @@ def test_a_large_log_is_sifted_alike_by_every_engine(how) -> None:  # type: igno
     assert [line.number for line in hit] == [noise.count(b"\n") + 1]
     assert lines[-1].number == data.count(b"\n")
     assert len(lines) < 1000
+
+
+def test_a_line_full_of_hits_is_sifted_in_one_go() -> None:
+    data = b"quiet\n" * 800_000 + b"an error here and " * 60_000 + b"\nafter\n" + b"quiet\n" * 1000
+
+    kept = list(sift([data[i : i + 4096] for i in range(0, len(data), 4096)], finder(["error h"])))
+
+    assert 800_001 in {line.number for line in kept}
+    assert len(kept) < 2000

@@ -15,9 +15,13 @@ _STEPS = (
     (re.compile(r"\s+"), " "),
 )
 
+LONGEST = 4000
+"""Characters that are looked at: regexes may need quadratic time on one very long word."""
+
 
 def normalised(text: str) -> str:
     """Return `text` without what differs from run to run."""
+    text = text[:LONGEST]
     for regex, replacement in _STEPS:
         text = regex.sub(replacement, text)
     return text.strip()[:400]

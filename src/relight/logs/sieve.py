@@ -110,7 +110,11 @@ def _searched(blocks: Iterable[bytes], find: Finder) -> Iterator[tuple[bytes, Se
 def _spans(block: bytes, hits: Sequence[int], *, head: bool) -> list[tuple[int, int]]:
     """Return the stretches of a block to keep, in order, not overlapping, at line borders."""
     spans: list[tuple[int, int]] = [(0, _forward(block, 0, EDGE))] if head else []
+    line = 0
     for end in sorted(hits):
+        if end <= line:
+            continue
+        line = block.find(b"\n", end) + 1 or len(block)
         if spans and end <= spans[-1][1]:
             if end > spans[-1][1] - 1 or _close(block, end, spans[-1][1]):
                 spans[-1] = (spans[-1][0], max(spans[-1][1], _record_end(block, end)))
