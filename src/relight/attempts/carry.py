@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from relight.attempts.examine import fetched, host_knowledge
+from relight.attempts.examine import ROUNDS, fetched, host_knowledge
 from relight.attempts.launch import port_of
 from relight.attempts.prepare import DEFAULT_PORT, clean, free_port, port_holder, take
 from relight.attempts.refusal import port_taken, refusal
 from relight.attempts.site import Site, log_name
 from relight.attempts.trust import known_outcome
+from relight.attempts.wishes import wishes_of
 from relight.hosts.oracle import trusted
 from relight.hosts.values import HostError, Validation
 from relight.words.argv import to_argv
@@ -121,10 +122,14 @@ def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     """Record settings that are refused before any launch, with the diagnosis of the refusal."""
     attempt = _attempt(site, candidate, rung)
     answer = _answer(site, candidate)
-    found = _refusal(site, attempt, answer, because, {})
-    more = fetched(site, found.wants, {})
-    if more:
-        found = _refusal(site, attempt, answer, because, more)
+    sources: dict[str, str] = {}
+    found = _refusal(site, attempt, answer, because, sources)
+    for _ in range(ROUNDS):
+        more = fetched(site, found.wants, sources)
+        if not more:
+            break
+        sources |= more
+        found = _refusal(site, attempt, answer, because, sources)
     _record_rejected(site, attempt, found, because)
 
 
@@ -137,8 +142,16 @@ def _record_rejected(site: Site, attempt: Attempt, found: Diagnosis, because: st
 def _refusal(
     site: Site, attempt: Attempt, answer: Answer | None, because: str, sources: Mapping[str, str]
 ) -> Diagnosis:
-    known = host_knowledge(site)
-    return refusal(attempt, answer, known, rung=attempt.rung, parser=site.parser, because=because, sources=sources)
+    return refusal(
+        attempt,
+        answer,
+        host_knowledge(site),
+        rung=attempt.rung,
+        parser=site.parser,
+        because=because,
+        sources=sources,
+        wishes=wishes_of(site),
+    )
 
 
 def _answer(site: Site, candidate: Candidate) -> Answer | None:

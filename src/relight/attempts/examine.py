@@ -5,6 +5,7 @@ from dataclasses import replace
 from relight.attempts.clock import epoch
 from relight.attempts.follow import log_of
 from relight.attempts.site import Site
+from relight.attempts.wishes import wishes_of
 from relight.diagnosis.diagnose import Ended, diagnose
 from relight.diagnosis.scan import scan
 from relight.hosts.values import HostError
@@ -33,6 +34,7 @@ def examine(site: Site, attempt: Attempt) -> Diagnosis:
             env=attempt.settings.env,
             ended=ended,
             sources=sources,
+            wishes=wishes_of(site),
         )
         new = fetched(site, found.wants, sources)
         if not new:

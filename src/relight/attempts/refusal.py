@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from relight.diagnosis.diagnose import diagnose
+from relight.diagnosis.source.wishes import Wishes
 from relight.logs.lines import Line
 from relight.planning.parse_rung import Fault, Finding, check
 from relight.words.attempt import Attempt, Rung
@@ -22,11 +23,12 @@ KINDS: Mapping[Fault, str] = {
 
 
 def refused_by_validation(
-    attempt: Attempt, answer: Answer, knowledge: Knowledge, sources: Mapping[str, str]
+    attempt: Attempt, answer: Answer, knowledge: Knowledge, sources: Mapping[str, str], wishes: Wishes | None = None
 ) -> Diagnosis:
     """Return the diagnosis of a refusal by the host's own argument validation: what it wrote, read like a log."""
     lines = tuple(Line(i, 0, text) for i, text in enumerate(_written(answer), start=1))
-    return diagnose(lines, knowledge, name="validation", argv=attempt.argv, env=attempt.settings.env, sources=sources)
+    argv, env = attempt.argv, attempt.settings.env
+    return diagnose(lines, knowledge, name="validation", argv=argv, env=env, sources=sources, wishes=wishes)
 
 
 def _written(answer: Answer) -> Iterator[str]:
@@ -95,10 +97,11 @@ def refusal(
     parser: HostParser | None,
     because: str,
     sources: Mapping[str, str],
+    wishes: Wishes | None = None,
 ) -> Diagnosis:
     """Return the diagnosis of a rejected attempt, from the answer of the rung that refused it."""
     if rung == "validate" and answer is not None:
-        return refused_by_validation(attempt, answer, knowledge, sources)
+        return refused_by_validation(attempt, answer, knowledge, sources, wishes)
     if parser is not None:
         return refused_by_parser(attempt, parser, knowledge, because)
     return Diagnosis(log="", verdict="failed", cause=_unnamed(because), action="change")

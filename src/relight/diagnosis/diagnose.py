@@ -14,7 +14,8 @@ from relight.diagnosis.memory import FRACTION, memory_repairs, sums
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
-from relight.diagnosis.wants import read_source, wants_of
+from relight.diagnosis.source.wishes import Wishes, general_wishes
+from relight.diagnosis.wants import SourceReading, read_source, wants_of
 from relight.logs.lines import Line, shown
 from relight.words.attempt import Exit
 from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
@@ -37,7 +38,7 @@ class Ended:
     kernel: tuple[str, ...] = ()
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     lines: Iterable[Line],
     knowledge: Knowledge,
     *,
@@ -47,11 +48,13 @@ def diagnose(
     ended: Ended | None = None,
     running: bool = False,
     sources: Mapping[str, str] | None = None,
+    wishes: Wishes | None = None,
 ) -> Diagnosis:
     """Return the diagnosis of one log.
 
     `argv` is the command after the module, empty where it is not known; `running` says the process lives;
-    `sources` maps files named in `Diagnosis.wants` to their text. Never raises for what a log holds.
+    `sources` maps files named in `Diagnosis.wants` to their text; `wishes` are the operator's, default: what everyone
+    wants. Never raises for what a log holds.
     """
     evidence, found, choice = _last_complete(lines, knowledge, running=running)
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
@@ -61,7 +64,10 @@ def diagnose(
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
         return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
-    return _failed(base, choice, choice.root, evidence, given, sources or {})
+    wishes = wishes or general_wishes(knowledge.facts, given.parser, given.flags)
+    reading = read_source(choice.root, given, sources or {}, wishes)
+    wants = wants_of(choice.root, sources or {}, reading.more)
+    return replace(_failed(base, choice, choice.root, evidence, given, reading), wants=wants)
 
 
 def _last_complete(
@@ -94,11 +100,10 @@ def _failed(
     root: Candidate,
     evidence: Evidence,
     given: Given,
-    sources: Mapping[str, str],
+    reading: SourceReading,
 ) -> Diagnosis:
     cause = cause_of(choice)
     assert cause is not None  # noqa: S101  a root was chosen
-    reading = read_source(root, given, sources)
     summed = sums(cause.kind, cause.facts, evidence.progress, _fraction(given))
     facts = {**cause.facts, **summed.facts}
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
@@ -113,7 +118,6 @@ def _failed(
         action=root.claim.signature.action if root.claim else "change",
         evidence=_unusual(root, evidence),
         memory=summed.sentences,
-        wants=wants_of(root, sources),
     )
 
 

@@ -10,12 +10,15 @@ from relight.diagnosis.source.explain import constraint
 from relight.diagnosis.source.read import Reading, read_failure
 from relight.diagnosis.source.solve import repairs
 from relight.diagnosis.source.values import Values
+from relight.diagnosis.source.wishes import Wishes
 from relight.words.diagnosis import Constraint, Frame, Want
 from relight.words.kinds import family
 from relight.words.settings import Repair
 
 READABLE = {"args", "assertion", "engine", "unknown", "model", "kernel"}
 """Families whose exceptions are decided by conditions in the engine's own source."""
+OUTER = 3
+"""How many files of outer frames are read, too: what a function is called with is often decided there."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,17 @@ class SourceReading:
     more: tuple[str, ...] = ()
 
 
-def wants_of(root: Candidate, sources: Mapping[str, str]) -> tuple[Want, ...]:
-    """Return the engine's source file at the line that raised, unless it is here or would tell nothing."""
+def wants_of(root: Candidate, sources: Mapping[str, str], more: tuple[str, ...] = ()) -> tuple[Want, ...]:
+    """Return the source files that are not here and would tell more: where it was raised, its callers, and `more`."""
     frame = _raising_frame(root)
-    if frame is None or frame.file in sources:
+    if frame is None or root.block is None:
         return ()
-    return (Want(frame.file, frame.line),)
+    outer = [f for f in reversed(root.block.frames) if _ours(f) and f.file != frame.file]
+    lines = {frame.file: frame.line} | {f.file: f.line for f in outer[:OUTER]} | dict.fromkeys(more, 1)
+    return tuple(Want(file, line) for file, line in lines.items() if file not in sources)
 
 
-def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> SourceReading:
+def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishes: Wishes) -> SourceReading:
     """Read the condition that failed from the source, where `sources` holds it."""
     frame = _raising_frame(root)
     if frame is None or root.block is None:
@@ -49,9 +54,8 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str]) -> So
         return SourceReading(more=reading.wants)
     values = Values(given.flags, given.env, given.fields)
     read = constraint(reading, values, given.parser)
-    return SourceReading(
-        _as_printed(read, given) if printed else read, repairs(reading, values, given.parser), reading.wants
-    )
+    found = repairs(reading, values, given.parser, wishes)
+    return SourceReading(_as_printed(read, given) if printed else read, found, reading.wants)
 
 
 def _as_printed(read: Constraint, given: Given) -> Constraint:
@@ -92,4 +96,8 @@ def _raising_frame(root: Candidate) -> Frame | None:
     if block is None or not block.frames or family(kind) not in READABLE:
         return None
     frame = block.frames[-1]
-    return frame if "/sglang/" in frame.file or frame.file.startswith("sglang/") else None
+    return frame if _ours(frame) else None
+
+
+def _ours(frame: Frame) -> bool:
+    return "/sglang/" in frame.file or frame.file.startswith("sglang/")

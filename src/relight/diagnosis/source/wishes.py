@@ -1,7 +1,11 @@
 """What the operator wants kept, and what an edit of the settings costs him."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from relight.words.knowledge import FlagFact
+from relight.words.parser import HostParser
 
 
 @dataclass(frozen=True)
@@ -25,3 +29,16 @@ class Wishes:
         lost = worth if any(name in self.firsts for name in spelled) else worth / 4
         altered = 5.0 if any(name in self.alters for name in spelled) else 0.0
         return (0.5 if given else 0.25) + lost + altered
+
+
+def general_wishes(facts: Mapping[str, FlagFact], parser: HostParser | None, names: Iterable[str] = ()) -> Wishes:
+    """Return what every operator wants: what is always protected stays, what alters answers costs much.
+
+    Names of `facts` may be patterns; they are laid over the parser's names and further `names`.
+    """
+    known = {n for flag in parser or () for n in flag.names} | set(names) | set(facts)
+    protected = [f.name for f in facts.values() if f.always_protected]
+    return Wishes(
+        protected=frozenset(n for n in known if any(fnmatchcase(n, p) for p in protected)),
+        alters=frozenset(f.name for f in facts.values() if f.alters_answers),
+    )
