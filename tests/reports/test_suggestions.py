@@ -59,7 +59,7 @@ def test_a_run_that_begins_elsewhere_than_it_was_asked_to_says_so() -> None:
     page = text.render(replace(record, asked=asked))
 
     assert "The settings as asked for." not in page
-    assert "begun with" in page
+    assert "begins " in page
 
 
 def test_many_candidates_refused_for_one_reason_take_one_line() -> None:

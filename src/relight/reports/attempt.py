@@ -80,7 +80,7 @@ def _begun(step: Step) -> list[Block]:
         if step.attempt.because
         else ()
     )
-    return [Edits("begun with", step.edits, why or _because(step))]
+    return [Edits("begins", step.edits, why or _because(step))]
 
 
 def _because(step: Step) -> Prose:

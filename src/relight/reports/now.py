@@ -1,8 +1,9 @@
 """What to do now: the command that works, or the one thing that helps."""
 
 from collections import Counter
+from textwrap import shorten
 
-from relight.reports.blocks import Block, Command, Edit, Edits, Para, Section
+from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.prose import count, listed, prose, sentence
@@ -11,6 +12,8 @@ from relight.reports.verdict import furthest, last_launch
 from relight.reports.world import stand_in
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Repair
+
+_LONGEST = 240
 
 
 def now_section(record: Record) -> Section:
@@ -173,10 +176,22 @@ def _resume(record: Record) -> list[Block]:
     """Tell of a run that stopped in the middle, or that waits for a person."""
     said = _said(record)
     if record.state == "person":
+        said = [*said, *_shown_by(record)]
         text = "When that is done, this goes on:"
     else:
         text = "The host was left as it is; this goes on where the run stopped:"
     return [*said, Para((text,)), Command((resumed(record),))]
+
+
+def _shown_by(record: Record) -> list[Block]:
+    """Return the line of the log that shows the cause: it names the model, the process or the file that is meant."""
+    attempt = last_launch(record)
+    cause = attempt.diagnosis.cause if attempt and attempt.diagnosis else None
+    if cause is None or not cause.text.strip():
+        return []
+    text = shorten(cause.text, _LONGEST, placeholder=" ...")
+    tells = prose(f"; `relight explain {cause.kind}` tells what is known of it") if cause.kind != "unknown" else ()
+    return [Para(("It was seen in: ", Code(text), *tells, "."))]
 
 
 def _said(record: Record) -> list[Block]:

@@ -66,9 +66,14 @@ def peak(lane: Lane, timeline: Timeline) -> str:
     return f"{most / 1024:.1f}{of} GiB"
 
 
+_LAST_TICK = 96
+"""In % of the axis; what is written behind it would be cut off."""
+
+
 def ticks(timeline: Timeline) -> tuple[tuple[float, str], ...]:
     """Return where the axis is marked (in % of its length) and with what; at most five marks."""
     longest = timeline.longest or 1.0
     step = next((s for s in _STEPS if longest / s <= 5), _STEPS[-1])
     count = int(longest // step)
-    return tuple((round(100 * i * step / longest, 2), short(i * step)) for i in range(count + 1))
+    marks = ((round(100 * i * step / longest, 2), short(i * step)) for i in range(count + 1))
+    return tuple((at, said) for at, said in marks if at <= _LAST_TICK)
