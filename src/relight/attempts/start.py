@@ -104,8 +104,11 @@ def _judged(vigil: Vigil, interview: Interview) -> Ending | None:
 
 
 def _overdue(vigil: Vigil, interview: Interview | None) -> Ending | None:
-    """Return the verdict of a start that takes longer than the playbook allows; the download does not count."""
-    limit = vigil.site.order.playbook.health.deadline
+    """Return the verdict of a start that takes longer than the playbook allows; a download has its own limit."""
+    health = vigil.site.order.playbook.health
+    if vigil.downloading > health.download:
+        return hang(vigil, "download", f"the model was not fetched within {health.download:.0f} s")
+    limit = health.deadline
     spent = vigil.now - vigil.began - vigil.downloading
     if spent < limit or (interview and interview.ready):
         return None
