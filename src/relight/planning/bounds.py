@@ -15,6 +15,7 @@ GRAIN = 0.001  # fractions are printed and compared with three decimals
 # missed, so every further failure on the same side asks for more room.
 MARGIN = 10
 WIDEST = 50
+SLACK = 1e-6  # for what floats lose in a division
 
 
 def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
@@ -100,7 +101,7 @@ def _inside(low: float | None, high: float | None, margin: int) -> float | None:
     if low is None and high is None:
         return None
     if low is None or high is None:
-        edge = floor(high / GRAIN) - margin if high is not None else ceil((low or 0.0) / GRAIN) + margin
+        edge = floor(high / GRAIN + SLACK) - margin if high is not None else ceil((low or 0.0) / GRAIN - SLACK) + margin
         return round(edge * GRAIN, 3)
     middle = round((low + high) / 2, 3)
     return middle if low < middle < high else None

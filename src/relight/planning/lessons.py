@@ -274,6 +274,9 @@ def _weighed(lesson: Lesson, history: History) -> Lesson:
     """Take back what repetition added where as many failures it should explain were diagnosed as something else."""
     if lesson.hard or lesson.whole or lesson.confidence <= CONFIRMED_ONCE:
         return lesson
+    if not _about_the_playbook(lesson, history.ground):
+        # Every launch repeats it, whatever it changes; that proves nothing.
+        lesson = replace(lesson, confidence=min(lesson.confidence, SUREST))
     reached = {_reached(a, history) for a in history.failures if a.n in lesson.attempts}
     others = [
         a for a in history.failures if a.launched and a.n not in lesson.attempts and _reached(a, history) in reached
@@ -281,6 +284,13 @@ def _weighed(lesson: Lesson, history: History) -> Lesson:
     against = sum(lesson.holds(history.view(a), history.ground) for a in others)
     doubt = (1 - lesson.confidence) * CONTRADICTED**against
     return replace(lesson, confidence=max(CONFIRMED_ONCE, 1 - doubt))
+
+
+def _about_the_playbook(lesson: Lesson, ground: Ground) -> bool:
+    """Say whether a condition names anything that the playbook gives or a lever can give."""
+    base = {(ground.names.canonical(n), False) for n in ground.playbook.flags}
+    given = base | {(n, True) for n in ground.playbook.env} | set(ground.mentioned)
+    return any((t.name, t.env) in given for t in lesson.core)
 
 
 def _narrowed(lesson: Lesson, history: History) -> Lesson:

@@ -30,7 +30,7 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Seq
     for term in lesson.terms:
         yield from _lever_moves(term, node, ground)
     for term in lesson.core:
-        yield from (node.plus(r) for r in base_moves(term, view, ground))
+        yield from (node.plus(r) for r in _of_term(term, view, ground))
 
 
 def _repairs(lesson: Lesson, bounding: Sequence[Term], ground: Ground) -> Iterable[Repair]:
@@ -67,6 +67,14 @@ def _lever_moves(term: Term, node: Node, ground: Ground) -> Iterable[Node]:
 def at_other_positions(node: Node, lever: int, ground: Ground) -> Iterable[Node]:
     """Return the nodes that differ in one lever only."""
     yield from (node.at(lever, p) for p in ground.positions[lever] if p != node.choice[lever])
+
+
+def _of_term(term: Term, view: View, ground: Ground) -> Iterable[Repair]:
+    """Return the base moves out of a term; out of a bound only its own way, and what the engine may choose last."""
+    if term.op not in {"<=", ">="}:
+        return base_moves(term, view, ground)
+    found = base_moves(term, view, ground, unknown=True)
+    return [r for r in found if r.unset or bounds.met(r, term.name, (term,), ground)]
 
 
 def base_moves(term: Term, view: View, ground: Ground, *, unknown: bool = False) -> Iterable[Repair]:

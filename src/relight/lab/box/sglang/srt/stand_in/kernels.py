@@ -4,14 +4,16 @@
 import os
 import signal
 import sysconfig
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from sglang.srt.stand_in.errors import named
 from sglang.srt.stand_in.log import raw
-from sglang.srt.stand_in.world import Fault, holds, launches, rest, scenario
+from sglang.srt.stand_in.world import Fault, holds, launches, scenario
 
+ECHO = 0.15  # seconds after which the other ranks notice
 NATIVE = {"segfault": signal.SIGSEGV, "abort": signal.SIGABRT}
 
 
@@ -47,7 +49,8 @@ def bystander(fault: Fault) -> NoReturn:
     """Be a rank that the fault did not hit: see the others go, or wait for them for ever."""
     if not fault.echo:
         wait_for_ever()
-    rest(0.15)
+    # Not at the pace of the scenario: however fast time passes, the rank that failed writes first.
+    time.sleep(ECHO)
     raise named("RuntimeError", fault.echo)
 
 

@@ -1,0 +1,70 @@
+"""What is believed only so far: failures named wrongly, and failures that should have passed by themselves."""
+
+from dataclasses import replace
+
+from tests.planning.situations import WORLD, attempt, cause, diagnosis, launch, lever, plan, playbook, played, variant
+
+from relight.planning.bounds import between
+from relight.planning.ground import ground_of
+from relight.words.attempt import Term
+from relight.words.diagnosis import Diagnosis
+from relight.words.settings import Repair
+from relight.words.step import Candidate, Clean, Exhausted, Launch, Person
+
+SPEC = lever("spec", variant({"speculative-algorithm": "NEXTN"}), "off", keep=3)
+COMM = lever("comm", variant({"enable-mscclpp": True}), "off")
+SYMM = lever("symm", variant({"enable-torch-symm-mem": True}), "off")
+BOOK = playbook(SPEC, COMM, SYMM)
+
+
+def test_a_failure_blamed_on_what_nobody_gave_does_not_prove_that_nothing_works() -> None:
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        works = candidate.choice == {"spec": 1, "comm": None, "symm": None}
+        return None if works else diagnosis(cause("comm.transfer", blames=("kv-cache-dtype",), confidence=0.95))
+
+    attempts, _ = played(BOOK, engine)
+
+    assert attempts[-1].outcome == "healthy"
+
+
+def test_leftovers_that_are_not_ours_need_a_person_after_two_tries() -> None:
+    found = diagnosis(cause("oom.gpu.other_process"), action="clean")
+    failed = attempt(launch(BOOK), "crashed", found)
+
+    assert isinstance(plan(BOOK, failed).step, Clean)
+    assert isinstance(plan(BOOK, failed, failed, world=replace(WORLD, settled=2)).step, Launch)
+    assert isinstance(plan(BOOK, failed, failed, failed).step, Person)
+
+
+def test_a_port_of_the_server_s_own_that_stays_taken_is_no_case_for_a_person() -> None:
+    found = diagnosis(cause("comm.port_in_use", blames=("port",)), action="again")
+    failed = attempt(launch(BOOK), "crashed", found)
+
+    assert not isinstance(plan(BOOK, failed, failed, failed).step, Person | Exhausted)
+
+
+def test_every_further_failure_of_memory_asks_for_more_room() -> None:
+    ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
+    first, second = Term("mem-fraction-static", ">=", 0.85), Term("mem-fraction-static", ">=", 0.83)
+
+    once = between("mem-fraction-static", [first], ground)
+    twice = between("mem-fraction-static", [first, second], ground)
+
+    assert once
+    assert twice
+    assert (once.set, twice.set) == ({"mem-fraction-static": 0.84}, {"mem-fraction-static": 0.8})
+
+
+def test_what_several_unexplained_failures_have_in_common_is_left_by_the_repair_that_was_proposed() -> None:
+    away = Repair(unset=("kv-cache-dtype",), why="the cache may be wrong", origin="signature", cost=3.0)
+    book = playbook(SPEC, COMM, SYMM, flags={"kv-cache-dtype": "fp8_e4m3", "attention-backend": "triton"})
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        if "kv-cache-dtype" not in candidate.settings.flags:
+            return None
+        blames = ("kv-cache-dtype", "speculative-algorithm", "attention-backend")
+        return diagnosis(cause("numerics.garbage", blames=blames, fingerprint="garbage", confidence=0.7), away)
+
+    attempts, _ = played(book, engine)
+
+    assert attempts[-1].choice == {"spec": 1, "comm": 1, "symm": 1}
