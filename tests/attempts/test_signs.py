@@ -22,3 +22,9 @@ def test_what_may_not_be_read_leaves_what_the_process_table_says() -> None:
     signs = read("", [HostProcess(7, 1, 900, "D", "x")], at=5.0)
 
     assert (signs.processes[7].state, signs.processes[7].cpu, signs.blind) == ("D", 0.0, False)
+
+
+def test_power_and_use_of_the_cards_are_signs() -> None:
+    signs = read("", (), at=1.0, gpus=[Gpu(0, "card", 97887, 700, power=83.0, utilisation=100.0), Gpu(1, "card", 1, 1)])
+
+    assert (signs.watts, signs.utilisation) == ({0: 83.0}, {0: 100.0})

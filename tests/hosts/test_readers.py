@@ -24,6 +24,15 @@ def test_cards_come_with_the_processes_on_them() -> None:
     assert (second.memory_used, second.processes[0].memory) == (0, 0)
 
 
+def test_power_and_use_are_read_where_a_card_says_them() -> None:
+    row = "0, GPU-aa, NVIDIA X, 97887, 512, 580.65.06, {}\n"
+
+    spinning, silent = (read_gpus(row.format(text), "")[0] for text in ("83.41, 100", "[N/A], [N/A]"))
+
+    assert (spinning.power, spinning.utilisation) == (83.41, 100.0)
+    assert (silent.power, silent.utilisation) == (None, None)
+
+
 def test_only_the_wanted_cards_are_looked_at() -> None:
     assert [gpu.index for gpu in read_gpus(CARDS, APPS, (1,))] == [1]
 

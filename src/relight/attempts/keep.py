@@ -1,6 +1,7 @@
 """Stay with a healthy server (`--keep`): watch it cheaply and name its death; the loop then goes on."""
 
 from relight.attempts import signs
+from relight.attempts.autopsy import with_autopsy
 from relight.attempts.clock import epoch
 from relight.attempts.judge.book import Book
 from relight.attempts.launch import port_of
@@ -8,6 +9,7 @@ from relight.attempts.life import lost, patience_of
 from relight.attempts.prepare import DEFAULT_PORT, take
 from relight.attempts.site import Site
 from relight.attempts.spent import DAY, of_today
+from relight.attempts.watch import Ending
 from relight.hosts.values import HostError, HttpRequest, Status
 from relight.words.attempt import Attempt, Incident
 from relight.words.step import Plan, Spent
@@ -27,7 +29,11 @@ def stay(site: Site, book: Book) -> None:
     Launches after a death wait longer each time; what a day may cost is the playbook's budget of attempts.
     """
     attempt = site.record.attempts[-1]
-    incident(site, attempt, Guard(site, attempt, book).until_dead())
+    why = Guard(site, attempt, book).until_dead()
+    if why.startswith("relight: "):
+        tree = site.host.status(site.attempt_id(attempt.n)).tree
+        why = with_autopsy(site, attempt.n, Ending("hung", lines=(why,)), tree).lines[0]
+    incident(site, attempt, why)
     _pause(site)
 
 

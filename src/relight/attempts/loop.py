@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
 from relight.attempts.carry import carry
@@ -14,6 +15,7 @@ from relight.attempts.keep import look_after, stay, stormy
 from relight.attempts.order import RunOrder
 from relight.attempts.reach import reach
 from relight.attempts.site import Site
+from relight.attempts.spent import begin_counting
 from relight.attempts.start import follow
 from relight.attempts.world import world
 from relight.config.shipped import engine
@@ -48,7 +50,9 @@ def run(
     site = Site(order, host, journal, knowledge, clock, emit)
     try:
         resumed = bool(site.record.attempts)
-        site.note("run_started", playbook=order.playbook.name, host=order.spec.name, mode=order.mode, resumed=resumed)
+        begun = {"state": "running", "ended": None, "unreachable_seconds": begin_counting(site)}
+        who: dict[str, Any] = {"playbook": order.playbook.name, "host": order.spec.name, "mode": order.mode}
+        site.note("run_started", record=begun, resumed=resumed, **who)
         reach(site)
         look_after(site)
         return _loop(site, book)

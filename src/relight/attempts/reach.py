@@ -7,7 +7,6 @@ from typing import Any
 from relight.attempts.asked import asked_settings, called
 from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
-from relight.attempts.spent import begin_counting
 from relight.hosts.values import HostError, HostFacts
 from relight.words.diagnosis import Engine
 from relight.words.errors import UsageError
@@ -19,7 +18,6 @@ from relight.words.parser import HostParser
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
     facts = site.host.connect()
-    away = begin_counting(site)
     version = site.host.engine_version()
     parser, fault = _parser(site)
     known = Known(
@@ -35,7 +33,7 @@ def reach(site: Site) -> Known:
     asked = asked_settings(site.order, parser, known.version)
     site.note(
         "probed",
-        record={"engine": engine, "environment": environment, "asked": asked, "unreachable_seconds": away},
+        record={"engine": engine, "environment": environment, "asked": asked},
         gpus=known.gpus,
         version=known.version,
         parser=len(parser.flags) if parser else 0,

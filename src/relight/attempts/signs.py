@@ -52,7 +52,13 @@ def read(output: str, tree: Sequence[HostProcess], *, at: float, gpus: Sequence[
     """Return the signs in the output of `command` for the processes of `tree`."""
     stats, io = _parted(output)
     processes = {p.pid: _process(p, stats.get(p.pid, ""), io.get(p.pid, 0)) for p in tree}
-    return Signs(at, processes, {g.index: g.memory_used for g in gpus})
+    return Signs(
+        at,
+        processes,
+        {g.index: g.memory_used for g in gpus},
+        {g.index: g.power for g in gpus if g.power is not None},
+        {g.index: g.utilisation for g in gpus if g.utilisation is not None},
+    )
 
 
 def _parted(output: str) -> tuple[dict[int, str], dict[int, int]]:

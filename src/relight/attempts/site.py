@@ -51,7 +51,7 @@ class Site:
     port_holder: str = ""
     beaten: float = field(default=-1e9)
     spent_before: float = 0.0
-    reached: float = 0.0
+    reached: float | None = None
     away: float = 0.0
 
     @property

@@ -41,7 +41,8 @@ def spent(site: Site) -> float:
 
     A run that is kept has its budget anew each day: what is more than a day ago does not count either.
     """
-    worked = site.spent_before + site.clock.monotonic() - site.reached - site.away
+    now = site.clock.monotonic()
+    worked = site.spent_before + now - (now if site.reached is None else site.reached) - site.away
     used = max(0.0, worked - sum(i.healthy for i in site.record.incidents))
     return min(used, _since_yesterday(site)) if site.order.keep else used
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from relight.attempts.autopsy import with_autopsy
 from relight.attempts.effects import guide_of, in_effect, remarks
 from relight.attempts.follow import log_of
 from relight.attempts.health import Interview, died_meanwhile, judged, whose
@@ -32,6 +33,8 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         began = now - (_running_for(site, status) if again else 0.0)
         vigil = Vigil(site, attempt, follower, began, now, status)
         ending, info = _verdict(vigil, book)
+        if ending.outcome == "hung":
+            ending = with_autopsy(site, n, ending, vigil.status.tree)
         site.note("phase", n, attempt={"phases": vigil.close_phases(), "gpu_memory": tuple(vigil.memory)})
         effective = in_effect(guide_of(site.order.playbook.engine), follower.progress, info)
         said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()

@@ -13,8 +13,9 @@ UNIX_STAMP = re.compile(r"^(\d+\.\d+)\s+\S+\s+kernel:\s?(.*)$")
 def read_gpus(cards: str, apps: str, wanted: Sequence[int] | None = None) -> tuple[Gpu, ...]:
     """Read nvidia-smi's CSV tables (no header, no units) of cards and compute processes.
 
-    Cards: index, uuid, name, memory.total, memory.used, driver_version. Processes: gpu_uuid, pid, used_memory,
-    process_name. A figure that is not supported ("[N/A]") counts as 0. `wanted` selects cards by index.
+    Cards: index, uuid, name, memory.total, memory.used, driver_version, power.draw, utilization.gpu.
+    Processes: gpu_uuid, pid, used_memory, process_name. Memory that is not supported ("[N/A]") counts as 0, power and
+    utilisation as unknown. `wanted` selects cards by index.
     """
     rows = [row for row in _rows(cards) if len(row) >= 5 and row[0].isdigit()]
     holders = [row for row in _rows(apps) if len(row) >= 3 and row[1].isdigit()]
@@ -31,7 +32,13 @@ def _gpu(row: list[str], holders: list[list[str]]) -> Gpu:
     mine = (h for h in holders if h[0] == row[1])
     processes = tuple(GpuProcess(int(h[1]), _mib(h[2]), h[3] if len(h) > 3 else "") for h in mine)
     driver = row[5] if len(row) > 5 else ""
-    return Gpu(int(row[0]), row[2], _mib(row[3]), _mib(row[4]), row[1], driver, processes)
+    power, busy = (_figure(row, 6), _figure(row, 7))
+    return Gpu(int(row[0]), row[2], _mib(row[3]), _mib(row[4]), row[1], driver, processes, power, busy)
+
+
+def _figure(row: list[str], place: int) -> float | None:
+    found = re.match(r"\d+(\.\d+)?", row[place]) if len(row) > place else None
+    return float(found.group()) if found else None
 
 
 def _mib(text: str) -> int:

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -60,7 +60,8 @@ def append_line(file: IO[str], text: str) -> None:
             data = data[os.write(descriptor, data) :]
         os.fsync(descriptor)
     except OSError:
-        os.ftruncate(descriptor, before)
+        with suppress(OSError):
+            os.ftruncate(descriptor, before)
         raise
 
 

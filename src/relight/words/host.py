@@ -36,7 +36,7 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class Gpu:
-    """One card, memory in MiB."""
+    """One card, memory in MiB, `power` in watts, `utilisation` in percent; None where it does not say."""
 
     index: int
     name: str
@@ -45,6 +45,8 @@ class Gpu:
     uuid: str = ""
     driver: str = ""
     processes: tuple["GpuProcess", ...] = ()
+    power: float | None = None
+    utilisation: float | None = None
 
 
 @dataclass(frozen=True)

@@ -238,3 +238,14 @@ def test_judge_off_ends_with_the_health_path(book: Book) -> None:
 
     assert server.talk(session(Health(judge="off"), book, Facts())).outcome == "well"
     assert server.stages() == ["ready"]
+
+
+def test_what_a_load_costs_is_measured_at_one_and_more_at_once(book: Book) -> None:
+    server = Pretended()
+
+    verdict = server.talk(session(Health(soak=1), book, Facts(version="0.5.16", concurrency=64)))
+
+    sizes = [len(a.questions) for a in server.asks if a.stage.startswith("load of")]
+    assert sizes == [1]  # the server itself says that it takes six
+    assert verdict.measured["tokens_per_second_1"] == 4.0
+    assert verdict.measured["time_to_first_token"] == 2.0

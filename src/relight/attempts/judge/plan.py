@@ -63,6 +63,18 @@ def load_questions(book: Book, facts: Facts, *, count: int, turn: int, exact: bo
     return tuple(_load(book, facts, turn * count + i, exact=exact) for i in range(count))
 
 
+def measured_questions(book: Book, facts: Facts, *, count: int, exact: bool = False) -> tuple[Question, ...]:
+    """Return `count` greedy questions of one kind, to be asked at once: what their answers cost is measured."""
+    prompts = (f"({count}.{i}) {book.sampled[i % len(book.sampled)]}" for i in range(count))
+    return tuple(_generate("load", Probe(prompt), book, facts, exact=exact) for prompt in prompts)
+
+
+def first_token_question(book: Book, facts: Facts) -> Question:
+    """Return a short question for one token: how long it takes is the time to the first token."""
+    probe = Probe(f"(one) {book.plain[0].prompt}")
+    return _generate("load", probe, book, facts, exact=False, tokens=1)
+
+
 def concurrency(book: Book, facts: Facts) -> int:
     """Return the most requests to send at once."""
     return min(facts.concurrency or book.soak["concurrency"], book.soak["most"])
@@ -102,10 +114,13 @@ def _load(book: Book, facts: Facts, n: int, *, exact: bool) -> Question:
     return _generate("load", Probe(f"({n}) {plain.prompt}"), book, facts, exact=exact)
 
 
-def _generate(role: Role, probe: Probe, book: Book, facts: Facts, *, exact: bool, sampled: bool = False) -> Question:
+def _generate(
+    role: Role, probe: Probe, book: Book, facts: Facts, *, exact: bool, sampled: bool = False, tokens: int | None = None
+) -> Question:
     greedy = role != "sampled" and not sampled
     # Where the text is not judged a few tokens show all that is looked at.
-    tokens = min(book.tokens[role], book.tokens["plain"]) if exact else book.tokens[role]
+    usual = min(book.tokens[role], book.tokens["plain"]) if exact else book.tokens[role]
+    tokens = usual if tokens is None else tokens
     body: dict[str, Any] = {
         "text": probe.prompt,
         "sampling_params": _sampling(book, tokens, greedy=greedy, exact=exact),

@@ -12,12 +12,14 @@ from relight.attempts.judge import plan
 from relight.attempts.judge.answers import Answered, Question, read_reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts, learn, measure
-from relight.attempts.judge.figures import figures
+from relight.attempts.judge.figures import figures, first_token, rate
 from relight.attempts.judge.verdict import Verdict, judge, standing
 from relight.words.playbook import Health
 
 RETRIES = 2
 RETRY_PAUSE = 5.0
+LOADS = (1, 8, 64)
+"""How many requests at once the cost is measured with."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,11 @@ class Talk:
     book: Book
     facts: Facts
     answers: list[Answered] = field(default_factory=list)
+    cost: dict[str, float] = field(default_factory=dict)
 
     def verdict(self, answers: Sequence[Answered]) -> Verdict:
         """Return the verdict over `answers` with the figures of the whole conversation."""
-        return replace(judge(answers, self.health, self.book), measured=figures(self.answers))
+        return replace(judge(answers, self.health, self.book), measured={**figures(self.answers), **self.cost})
 
 
 Conversation: TypeAlias = Generator[Ask, Got, Verdict]
@@ -66,7 +69,7 @@ def session(health: Health, book: Book, facts: Facts) -> Conversation:
     yield from _learn(talk)
     if not talk.facts.generates:
         return Verdict("well", notes=("the model makes no text, so none was judged",))
-    for stage in (_first, _second, _soak, _look_again):
+    for stage in (_first, _second, _soak, _load, _look_again):
         verdict = yield from stage(talk)
         if verdict.outcome != "well":
             return verdict
@@ -145,6 +148,26 @@ def _soak(talk: Talk) -> Conversation:
             return verdict
         # The load doubles; when the time is over before the top is reached, one round goes there at once.
         size, turn = (top if spent else min(size * 2, top)), turn + 1
+    return verdict
+
+
+def _load(talk: Talk) -> Conversation:
+    """Measure what a load of one kind costs, at 1, 8 and 64 at once; its answers are judged like any others."""
+    verdict = talk.verdict(talk.answers)
+    top = plan.concurrency(talk.book, talk.facts)
+    exact = talk.health.judge == "shape"
+    for size in LOADS if talk.health.soak > 0 else ():
+        if size > top:
+            break
+        questions = plan.measured_questions(talk.book, talk.facts, count=size, exact=exact)
+        got = yield from _send(talk, questions, f"load of {size} at once")
+        talk.cost.update(rate(got.answers))
+        verdict = yield from _verdict(talk, got.answers)
+        if verdict.outcome != "well":
+            return verdict
+    if talk.health.soak > 0:
+        got = yield Ask((plan.first_token_question(talk.book, talk.facts),), "first token")
+        talk.cost.update(first_token(got.answers[0]))
     return verdict
 
 

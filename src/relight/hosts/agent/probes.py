@@ -20,7 +20,7 @@ from relight.hosts.agent.processes import all_processes, command_of, user_name
 from relight.hosts.agent.shared import SHM
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-GPU_QUERY = "index,uuid,name,memory.total,memory.used,driver_version"
+GPU_QUERY = "index,uuid,name,memory.total,memory.used,driver_version,power.draw,utilization.gpu"
 APP_QUERY = "gpu_uuid,pid,used_memory,process_name"
 
 
