@@ -1,10 +1,11 @@
 """The least that must be given up, by trying everything."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from planning_spaces.engine import first_fault
 from planning_spaces.spaces import BACKENDS, Space
+from relight.words.playbook import Lever
 from relight.words.settings import Repair, Settings
 
 WEIGHT = {"message": 0.25, "memory": 0.25, "isolation": 1.0}
@@ -14,6 +15,16 @@ def loss(space: Space, choice: tuple[int, ...]) -> float:
     """Return what a choice of variants (positions from 0, the last is off) gives up."""
     parts = zip(space.playbook.levers, choice, strict=True)
     return sum(lv.keep if lv.variants[p].off else lv.keep * p / len(lv.variants) for lv, p in parts)
+
+
+def lost(space: Space, flags: Mapping[str, object]) -> float:
+    """Return what launched flags give up of the levers, changes of base flags left out."""
+    return loss(space, tuple(_position(lever, flags) for lever in space.playbook.levers))
+
+
+def _position(lever: Lever, flags: Mapping[str, object]) -> int:
+    given = (all(flags.get(n) == v for n, v in variant.flags.items()) for variant in lever.variants)
+    return next(i for i, there in enumerate(given) if there)
 
 
 def choices(space: Space) -> Iterator[tuple[int, ...]]:
