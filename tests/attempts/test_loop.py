@@ -150,7 +150,7 @@ def test_a_run_broken_off_in_mid_start_goes_on_with_the_same_server(bench: Bench
     host = bench.scripted(lambda _: healthy())
     pulled = host.follow
 
-    def interrupted(attempt_id: str, offset: int) -> object:
+    def interrupted(*_: object) -> object:
         host.follow = pulled  # type: ignore[method-assign]
         raise KeyboardInterrupt
 
@@ -166,7 +166,9 @@ def test_a_run_broken_off_in_mid_start_goes_on_with_the_same_server(bench: Bench
 
 
 def test_a_second_run_of_the_same_playbook_knows_what_works(bench: Bench) -> None:
-    attention = lever("attention", Variant({"attention-backend": "trtllm_mha"}), Variant({"attention-backend": "triton"}))
+    attention = lever(
+        "attention", Variant({"attention-backend": "trtllm_mha"}), Variant({"attention-backend": "triton"})
+    )
     bench.run(book(levers=(attention,)), without_trtllm)
     bench.order = {"replace": True}
 
