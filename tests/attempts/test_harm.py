@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attempts.conftest import Bench, book, crashed, healthy
-from tests.attempts.test_stacks import DUMP
 
 from relight.attempts.clock import epoch
 from relight.hosts.values import HostError, LaunchOrder, Ran, Status, Stopped
@@ -21,6 +19,8 @@ from relight.words.attempt import Exit
 from relight.words.errors import RelightError, UnreachableError
 from relight.words.host import HostProcess
 from relight.words.playbook import Budget, Health
+from tests.attempts.conftest import Bench, book, crashed, healthy
+from tests.attempts.test_stacks import DUMP
 
 SILENT = Act("[2026-11-29 10:00:00 TP0] Init torch distributed begin.\n")
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from tests.attempts.conftest import PORT, Bench, book, crashed, generated, healthy, lever, sound
-from tests.attempts.test_loop import BACKEND, NOT_FOUND
 
 from relight.attempts.clock import stamp
 from relight.attempts.loop import run
@@ -21,6 +19,8 @@ from relight.words.attempt import Exit, Record
 from relight.words.errors import UnreachableError
 from relight.words.events import Event
 from relight.words.playbook import Budget, Playbook, Variant
+from tests.attempts.conftest import PORT, Bench, book, crashed, generated, healthy, lever, sound
+from tests.attempts.test_loop import BACKEND, NOT_FOUND
 
 EVERY = int(os.environ.get("RELIGHT_SOAK_SHARE", "1"))
 """Of how many points the soak tries one."""

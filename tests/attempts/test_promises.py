@@ -4,14 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.attempts.conftest import PORT, READY, Bench, book, crashed, healthy, lever, sound
-from tests.attempts.test_loop import BACKEND
 
 from relight.hosts.values import HostError, HttpAnswer, HttpRequest, LaunchOrder
 from relight.testing import Act
 from relight.words.errors import UsageError
 from relight.words.host import SecretSource
 from relight.words.playbook import Budget, Health, Variant
+from tests.attempts.conftest import PORT, READY, Bench, book, crashed, healthy, lever, sound
+from tests.attempts.test_loop import BACKEND
 
 FLAGS = {"model-path": "m", "port": PORT, "attention-backend": "trtllm_mha"}
 DOWNLOAD = "Downloading shards:  {}%|###       | {}/4 [00:10<00:30, 10.0s/it]\n"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.cli.conftest import Relight
 
 from relight.cli.schema import schema_of
 from relight.lab import Lab
 from relight.lab import open as open_lab
+from tests.cli.conftest import Relight
 
 pytestmark = pytest.mark.ssh
 PORT = 31950

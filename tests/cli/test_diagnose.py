@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 import zstandard
-from tests.cli.conftest import Relight
 
 from relight.cli.schema import schema_of
 from relight.cli.sources import locate, sources_from
 from relight.words.diagnosis import Want
+from tests.cli.conftest import Relight
 
 CRASH = """\
 usage: launch_server.py [-h] --model-path MODEL_PATH [--tokenizer-path TOKENIZER_PATH]

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from tests.reports.more_stories import STORIES
 
 from relight.cli.notify import TOLD, Send, sender, tell
 from relight.words.errors import UsageError
 from relight.words.events import Event
+from tests.reports.more_stories import STORIES
 
 AT = "2026-11-29T08:00:00Z"
 

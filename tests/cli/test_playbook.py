@@ -6,7 +6,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.cli.conftest import Relight
 
 from relight.cli.draft import pattern_of
 from relight.cli.first import Offer, first_hosts, first_playbook, tp_size
@@ -20,6 +19,7 @@ from relight.config.signatures import load_signature
 from relight.hosts.values import Interpreter
 from relight.words.errors import UsageError
 from relight.words.host import Gpu, HostSpec
+from tests.cli.conftest import Relight
 
 CARD = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 GIB = 1 << 30

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.cli.conftest import Relight
 
 from relight.cli.prune import prunable
 from relight.cli.schema import schema_of
@@ -17,6 +16,7 @@ from relight.words.events import Event
 from relight.words.host import HostSpec
 from relight.words.playbook import Playbook
 from relight.words.settings import Settings
+from tests.cli.conftest import Relight
 
 AT = "2026-11-29T17:12:03.000Z"
 BOOK = Playbook("demo", path="demo.toml", text='name = "demo"\n[flags]\nmodel-path = "m"\n')

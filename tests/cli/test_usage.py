@@ -9,13 +9,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.cli.conftest import Relight
 
 from relight.cli import logging
 from relight.cli import main as cli
 from relight.cli.main import COMMANDS, failed
 from relight.cli.manual import cli_page
 from relight.cli.schema import SCHEMAS, schema_of
+from tests.cli.conftest import Relight
 
 ROOT = Path(__file__).parents[2]
 HELP = "from relight.cli.main import run; run(['--help'])"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.lab.conftest import READY, Start
 
 WORKS = ("--attention-backend", "triton", "--quantization", "modelopt_fp4")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
+
 from tests.lab.conftest import READY, Server, Start
 
 KILLED = -signal.SIGKILL

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import free_port
 
 from relight import lab
 from relight.hosts import open_host
@@ -17,6 +16,7 @@ from relight.hosts.program import python_of, start_line
 from relight.lab.front import PRIVILEGE_SEPARATION, usable_sshd
 from relight.lab.lab import machine_processes, sweep
 from relight.words.errors import UnreachableError, UsageError
+from tests.lab.conftest import free_port
 
 FRONTS = [pytest.param(False, id="loopback"), pytest.param(True, id="sshd", marks=pytest.mark.ssh)]
 

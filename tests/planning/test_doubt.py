@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from tests.planning.situations import WORLD, attempt, cause, diagnosis, launch, lever, plan, playbook, played, variant
-
 from relight.planning.bounds import between
 from relight.planning.ground import ground_of
 from relight.words.attempt import Term
 from relight.words.diagnosis import Diagnosis
 from relight.words.settings import Repair
 from relight.words.step import Candidate, Clean, Exhausted, Launch, Person
+from tests.planning.situations import WORLD, attempt, cause, diagnosis, launch, lever, plan, playbook, played, variant
 
 SPEC = lever("spec", variant({"speculative-algorithm": "NEXTN"}), "off", keep=3)
 COMM = lever("comm", variant({"enable-mscclpp": True}), "off")

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.planning.situations import PARSER
 
 from relight.planning.equal import equal_resolved, key
 from relight.words.settings import Settings, WrittenFloat
+from tests.planning.situations import PARSER
 
 
 def same(one: dict[str, object], other: dict[str, object]) -> bool:

@@ -1,5 +1,10 @@
 from dataclasses import replace
 
+from relight.words.attempt import Attempt
+from relight.words.diagnosis import Diagnosis
+from relight.words.settings import Repair
+from relight.words.signature import Remedy, Signature
+from relight.words.step import Clean, Exhausted, Launch, Person, Spent, Wait
 from tests.planning.situations import (
     KNOWLEDGE,
     WORLD,
@@ -13,12 +18,6 @@ from tests.planning.situations import (
     playbook,
     variant,
 )
-
-from relight.words.attempt import Attempt
-from relight.words.diagnosis import Diagnosis
-from relight.words.settings import Repair
-from relight.words.signature import Remedy, Signature
-from relight.words.step import Clean, Exhausted, Launch, Person, Spent, Wait
 
 SPEC = lever("spec", variant({"speculative-algorithm": "NEXTN"}), "off")
 BOOK = playbook(SPEC)

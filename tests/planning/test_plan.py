@@ -3,6 +3,15 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from relight.planning import dry
+from relight.planning.equal import key
+from relight.planning.plan import next_win
+from relight.words.diagnosis import Diagnosis
+from relight.words.playbook import Playbook
+from relight.words.settings import Repair
+from relight.words.signature import Signature
+from relight.words.step import Candidate, Exhausted, Launch
 from tests.planning.situations import (
     KNOWLEDGE,
     PARSER,
@@ -19,15 +28,6 @@ from tests.planning.situations import (
     record,
     variant,
 )
-
-from relight.planning import dry
-from relight.planning.equal import key
-from relight.planning.plan import next_win
-from relight.words.diagnosis import Diagnosis
-from relight.words.playbook import Playbook
-from relight.words.settings import Repair
-from relight.words.signature import Signature
-from relight.words.step import Candidate, Exhausted, Launch
 
 SPEC = lever("spec", variant({"speculative-algorithm": "NEXTN"}), variant({"speculative-algorithm": "EAGLE"}), "off",
              keep=3)  # fmt: skip

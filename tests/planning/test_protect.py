@@ -1,9 +1,9 @@
 import pytest
-from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
 
 from relight.planning.names import names_of
 from relight.planning.protect import Guard, guard_of
 from relight.words.settings import Change, Repair
+from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
 
 
 def guard(overrides: Change | None = None, **more: object) -> Guard:

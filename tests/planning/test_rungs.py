@@ -2,6 +2,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from relight.planning.parse_rung import check
+from relight.words.errors import UsageError
+from relight.words.knowledge import Knowledge
+from relight.words.settings import Change, Repair, Settings
+from relight.words.step import Answer, Ask, Launch, Reject
 from tests.planning.situations import (
     KNOWLEDGE,
     PARSER,
@@ -17,12 +23,6 @@ from tests.planning.situations import (
     played,
     variant,
 )
-
-from relight.planning.parse_rung import check
-from relight.words.errors import UsageError
-from relight.words.knowledge import Knowledge
-from relight.words.settings import Change, Repair, Settings
-from relight.words.step import Answer, Ask, Launch, Reject
 
 
 def faults(**flags: object) -> list[tuple[str, str]]:

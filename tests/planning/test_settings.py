@@ -1,8 +1,7 @@
-from tests.planning.situations import PARSER, lever, playbook, variant
-
 from relight.planning.settings import lever_states, put_together, unfit
 from relight.words.attempt import LeverState
 from relight.words.settings import Change, Repair, Settings
+from tests.planning.situations import PARSER, lever, playbook, variant
 
 SPEC = lever("spec", variant({"speculative-algo": "NEXTN", "speculative-num-steps": 3}, env={"V2": "1"}), "off", keep=3)
 GRAPHS = lever("graphs", variant({"cuda-graph-max-bs": 64}), "off")

@@ -1,10 +1,9 @@
 """The story of DESIGN.md, planned step by step with given diagnoses."""
 
-from tests.planning.situations import attempt, cause, diagnosis, launch, lever, playbook, variant
-
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Constraint
 from relight.words.settings import Repair
+from tests.planning.situations import attempt, cause, diagnosis, launch, lever, playbook, variant
 
 SPECULATION = lever(
     "speculation",

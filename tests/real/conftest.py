@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.ssh.conftest import Server, free_port, sshd, sshd_at
 
 __all__ = ["sshd", "sshd_at"]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.real.conftest import Desk
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]

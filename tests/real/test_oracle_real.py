@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.real.cards import install_cards
 
 from relight.diagnosis.source.read import Reading, read_failure
 from relight.diagnosis.source.solve import Wishes, repairs
@@ -18,6 +17,7 @@ from relight.hosts.values import Ran
 from relight.words.parser import HostParser
 from relight.words.settings import Settings
 from relight.words.step import Answer
+from tests.real.cards import install_cards
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 VERSIONS = ("0.5.10", "0.5.23")

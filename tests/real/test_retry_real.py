@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.real.conftest import Desk
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from relight.words.argv import to_argv
+from relight.words.attempt import Exit, Final, LeverState, Nogood, Option, Phase, Record
+from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
+from relight.words.settings import Change, Repair, Settings
 from tests.reports.stories import (
     ALL_OR_NONE,
     ASKED,
@@ -18,11 +22,6 @@ from tests.reports.stories import (
     record,
     refused,
 )
-
-from relight.words.argv import to_argv
-from relight.words.attempt import Exit, Final, LeverState, Nogood, Option, Phase, Record
-from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
-from relight.words.settings import Change, Repair, Settings
 
 NO_KERNEL = failed(
     "kernel.no_image",

@@ -3,12 +3,12 @@
 import json
 
 import zstandard
-from tests.reports.more_stories import person
-from tests.reports.stories import healthy
 
 from relight.reports import bundle
 from relight.reports.bundle import Member, members
 from relight.words.attempt import Record
+from tests.reports.more_stories import person
+from tests.reports.stories import healthy
 
 SECRET = "hf_abcdefghijklmnop123"
 

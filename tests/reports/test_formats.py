@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 
 import pytest
-from tests.reports.more_stories import STORIES
 
 from relight.reports import html, issue, markdown, text
 from relight.reports.blocks import Section, words
 from relight.reports.story import tell
 from relight.words.attempt import Record
+from tests.reports.more_stories import STORIES
 
 FORMATS: dict[str, Callable[[Record], str]] = {
     "txt": text.render,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tests.reports.stories import ALL_OR_NONE, healthy
-from tests.reports.test_formats import Page
 
 from relight.reports import html, issue, markdown, page, text
 from relight.words.attempt import Record
 from relight.words.diagnosis import LogLine
 from relight.words.text import names_a_secret, plain, redacted, shown
+from tests.reports.stories import ALL_OR_NONE, healthy
+from tests.reports.test_formats import Page
 
 NASTY = [
     "<script>alert(1)</script>",

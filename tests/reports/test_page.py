@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.reports.stories import ALL_OR_NONE, CAPTURE_OOM
 
 from relight.reports import page
 from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
 from relight.words.settings import Repair
+from tests.reports.stories import ALL_OR_NONE, CAPTURE_OOM
 
 ARGV = ("--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "2")
 UNKNOWN = Diagnosis(

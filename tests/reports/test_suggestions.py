@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from tests.reports.more_stories import STORIES
-
 from relight.reports import text
 from relight.reports.blocks import Table, words
 from relight.reports.commands import about, again, resumed
@@ -11,6 +9,7 @@ from relight.reports.learned import nogoods_table
 from relight.reports.story import tell
 from relight.words.attempt import Nogood, Record, Term
 from relight.words.settings import Settings
+from tests.reports.more_stories import STORIES
 
 TYPED = {
     "playbook_file": "/srv/my plays/qwen.toml",

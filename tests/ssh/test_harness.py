@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from tests.ssh.conftest import make_key
 from tests.ssh.contract_client import Client, wait_until
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.cli.conftest import Relight, relight  # noqa: F401  the fixture
 from tests.stories.player import Story, failures, given_up, launched, machine, playbook_of, servers, stories
 
