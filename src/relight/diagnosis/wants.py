@@ -8,6 +8,7 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.given import Given
 from relight.diagnosis.source.explain import constraint
 from relight.diagnosis.source.read import Reading, read_failure
+from relight.diagnosis.source.roles import with_fields
 from relight.diagnosis.source.solve import repairs
 from relight.diagnosis.source.values import Values
 from relight.diagnosis.source.wishes import Wishes
@@ -49,7 +50,7 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
     sources = _printed_line(frame) if printed else sources
     if frame.file not in sources:
         return SourceReading()
-    reading = _reading(root, frame, sources)
+    reading = with_fields(_reading(root, frame, sources), given.parser)
     if not reading.readable:
         return SourceReading(more=reading.wants)
     values = Values(given.flags, given.env, given.fields)

@@ -201,5 +201,7 @@ def _inverted_mod(name: str, side: Op, evaluation: Evaluation, depth: int) -> It
 
 def _divisors(number: int, near: float) -> list[int]:
     small = [d for d in range(1, min(math.isqrt(number), 4096) + 1) if number % d == 0]
-    every = sorted({*small, *(number // d for d in small)}, key=lambda d: _apart(d, near))
-    return every[:6]
+    every = {*small, *(number // d for d in small)}
+    # Rather less than was asked: more may need cards or memory that are not there.
+    less = sorted((d for d in every if d <= near), reverse=True)
+    return less[:6] or sorted(every)[:6]

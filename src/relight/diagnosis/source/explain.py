@@ -30,7 +30,7 @@ def constraint(reading: Reading, values: Values, parser: HostParser | None) -> C
         reading.file,
         reading.line,
         said(reading.condition, known),
-        tuple(said(g.term, known) for g in reading.guards),
+        tuple(said(g.term, known) for g in reading.guards if _tells(g.term)),
         _flags(read, known),
         tuple(t.name for t in read.values() if isinstance(t, Env)),
         held,
@@ -39,6 +39,11 @@ def constraint(reading: Reading, values: Values, parser: HostParser | None) -> C
         reading.excerpt,
         origins,
     )
+
+
+def _tells(term: Term) -> bool:
+    """Say whether a guard says more than that a module was run or that a constant is what it is."""
+    return any(isinstance(t, Field | Env) or (isinstance(t, Opaque) and t.text != "__name__") for t in walk(term))
 
 
 def said(term: Term, known: Known, *, holds: bool = True) -> str:
