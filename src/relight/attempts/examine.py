@@ -45,8 +45,10 @@ def examine(site: Site, attempt: Attempt) -> Diagnosis:
 
 def _fetch_rest(site: Site, attempt: Attempt) -> None:
     """Bring what the server wrote after its verdict: while it was stopped, or in all the time it was healthy."""
-    if attempt.launched:
-        size = site.host.status(site.attempt_id(attempt.n)).log_size
+    if not attempt.launched:
+        return
+    size, path = site.host.status(site.attempt_id(attempt.n)).log_size, site.log_path(attempt.n)
+    if not path.exists() or path.stat().st_size < size:
         with log_of(site, attempt.n) as log:
             log.drain(size)
 

@@ -124,5 +124,5 @@ def _until(site: Site, look: Callable[[], tuple[str, ...]], *, limit: float = LI
     pause = 0.2
     while (found := look()) and site.clock.monotonic() < give_up:
         site.clock.sleep(pause)
-        pause = min(pause * 1.5, 5.0)
+        pause = min(pause * 1.5, 5.0 if limit > LIMIT else 0.5)
     return found

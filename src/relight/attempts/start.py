@@ -31,7 +31,7 @@ def follow(site: Site, n: int, book: Book) -> Ending:
     with log_of(site, n) as follower:
         now = site.clock.monotonic()
         began = now - (_running_for(site, status) if again else 0.0)
-        vigil = Vigil(site, attempt, follower, began, now, status)
+        vigil = Vigil(site, attempt, follower, began, now, status, phases={p.name: p for p in attempt.phases})
         ending, info = _verdict(vigil, book)
         if ending.outcome == "hung":
             ending = with_autopsy(site, n, ending, vigil.status.tree)

@@ -14,6 +14,8 @@ from relight.words.attempt import Attempt, Exit, Outcome, Phase
 
 POLL = 0.5
 """Seconds between two looks at the log while nothing arrives."""
+BLINK = 2.0
+"""Seconds a log's channel may be away, or take to open, before that counts as absence."""
 GRACE = 20.0
 """Seconds a server may take to die after its log showed the end; launches switch the slow crash diagnostics off."""
 
@@ -62,15 +64,16 @@ class Vigil:
         marks = self.follower.pump(timeout)
         if self.follower.new:
             self.moved = self.now
-        if self.follower.down:
+        if self.follower.down > BLINK:
             self.away += self.now - before
         if self.follower.progress.phase == "download":
             self.downloading += self.now - before
         self._tell(marks)
 
     def _tell(self, marks: tuple[Mark, ...]) -> None:
-        for mark in marks:
-            self._enter(mark)
+        # Every rank says when a phase ends; what only moves an end is journaled with the next beginning, or at the end.
+        if [mark for mark in marks if self._enter(mark)]:
+            self.site.note("phase", self.attempt.n, attempt={"phases": tuple(self.phases.values())})
         progress = self.follower.progress
         if marks:
             i, n = progress.step or (None, None)
@@ -78,22 +81,19 @@ class Vigil:
         if self.follower.new and progress.last:
             self.site.tell("marked", self.attempt.n, text=progress.last.text.strip(), line=progress.last.number)
 
-    def _enter(self, mark: Mark) -> None:
+    def _enter(self, mark: Mark) -> bool:
+        """Take in what a mark says of the phases; say whether one began."""
         if mark.role == "fact" or not mark.phase:
-            return
+            return False
         now = self.site.stamp()
         known = self.phases.get(mark.phase)
         if known is None:
             self.phases = {k: replace(p, ended=p.ended or now) for k, p in self.phases.items()}
             self.phases[mark.phase] = Phase(mark.phase, now)
-        elif mark.role in {"end", "ready"}:
+            return True
+        if mark.role in {"end", "ready"}:
             self.phases[mark.phase] = replace(known, ended=now)
-        else:
-            return
-        self._keep_phases()
-
-    def _keep_phases(self) -> None:
-        self.site.note("phase", self.attempt.n, attempt={"phases": tuple(self.phases.values())})
+        return False
 
     def close_phases(self) -> tuple[Phase, ...]:
         """End every open phase now and return all."""
@@ -121,8 +121,14 @@ def ended(vigil: Vigil) -> Ending | None:
     vigil.follower.drain(status.log_size)
     reason = status.reason or "the server ended"
     lines = (f"relight: {status.reason}",) if status.reason else ()
-    vigil.site.note("crashed", vigil.attempt.n, exit=status.exit, reason=reason)
+    vigil.site.note("crashed", vigil.attempt.n, exit=status.exit, reason=reason, ended=_ended_at(vigil, status))
     return Ending("crashed", reason, status.exit, lines=lines)
+
+
+def _ended_at(vigil: Vigil, status: Status) -> str | None:
+    """Return when the server ended, by our clock."""
+    known = vigil.site.known
+    return stamp(status.ended - (known.facts.clock_offset if known else 0.0)) if status.ended else None
 
 
 def _dying(vigil: Vigil) -> Ending | None:

@@ -102,7 +102,7 @@ class FollowedLog:
 
     def _pump(self, channel: Channel) -> None:
         while not self._closed.is_set():
-            frame = channel.receive(0.5)
+            frame = channel.receive(0.1)
             if frame is None:
                 continue
             self._take(*frame)
