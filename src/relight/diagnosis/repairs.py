@@ -22,7 +22,11 @@ def repairs_for(
     version: str | None,
     read: Iterable[Repair] = (),
 ) -> tuple[Repair, ...]:
-    """Return repairs in the order they are trusted: message, source, memory, signature."""
+    """Return repairs in the order they are trusted: message, source, memory, signature.
+
+    What source reading merely picks from a list of choices comes after what a signature knows of the same flag, and
+    what may alter answers comes last.
+    """
     signature = root.claim.signature if root.claim else None
     kind = signature.kind if signature else "unknown"
     told = usage_repairs(kind, facts, given) if family(kind) == "args" else []
@@ -30,7 +34,15 @@ def repairs_for(
         told = message_repairs(root.text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
-    return _different([*told, *read, *own, *guessed])
+    found = [*told, *_by_trust(tuple(read), own), *guessed]
+    return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
+
+
+def _by_trust(read: tuple[Repair, ...], own: list[Repair]) -> list[Repair]:
+    picked = {n for r in read for n, value in r.set.items() if isinstance(value, str)}
+    known = [r for r in own if r.set.keys() & picked and not r.alters_answers]
+    sure = [r for r in read if not any(r.set.keys() & k.set.keys() for k in known)]
+    return [*sure, *known, *(r for r in read if r not in sure), *own]
 
 
 def _guessed(root: Candidate, given: Given) -> list[Repair]:

@@ -177,3 +177,11 @@ def build(config, tp_size):
 def test_what_no_flag_can_change_has_no_repair(read: Read, flags: HostParser) -> None:
     assert solved(read("def f(self):\n  assert has_card()  # here"), flags, {}) == ()
     assert solved(read("def f(self):\n  raise ValueError('always')  # here"), flags, {}) == ()
+
+
+def test_values_that_do_not_explain_the_failure_do_not_make_any_edit_a_repair(read: Read, flags: HostParser) -> None:
+    text = "def f(self):\n  if self.mixed:\n    return\n  assert self.tp_size % self.nnodes == 0  # here"
+
+    found = solved(read(text), flags, {"tp-size": "2", "nnodes": "2"})
+
+    assert not any(r.names == {"mixed"} for r in found)

@@ -21,6 +21,7 @@ __all__ = ["Wishes", "repairs"]
 TRIES, PAIRED, TRIPLED = 2500, 8, 4
 PER_NAMES = 2
 WORK, FEWEST = 60_000, 150
+JOINED = frozenset({"and", "or", "not", "bool"})
 
 
 def repairs(
@@ -81,6 +82,15 @@ class Problem:
         _assume(self.failure, True, Evaluation(self.known.lookup), found)
         return found
 
+    @cached_property
+    def doubted(self) -> frozenset[str]:
+        """The names whose values, as far as known, contradict the failure: code this side of it has changed them."""
+        before = Evaluation(self.known.lookup)
+        if before.truth(self.failure) is not False:
+            return frozenset()
+        atoms = [t for t in walk(self.failure) if id(t) in self.held and not (isinstance(t, Op) and t.name in JOINED)]
+        return names(*(t for t in atoms if before.truth(t) is (not self.held[id(t)])))
+
     # --- what may be edited
 
     @cached_property
@@ -92,6 +102,9 @@ class Problem:
                 seen.setdefault(term.name, term)
         found = [e for t in seen.values() for e in (self._of_env(t) if isinstance(t, Env) else self._of_field(t))]
         return sorted(found, key=lambda e: (e.cost, e.value.far))
+
+    def _given(self, edit: Edit) -> bool:
+        return edit.name in self.known.values.env if edit.env else self.known.given(edit.name) is not None
 
     def edit(self, name: str, value: Value, term: Field | Env) -> Edit:
         """Return one edit outside the search, free of cost."""
@@ -164,6 +177,9 @@ class Problem:
 
     def _solves(self, edits: tuple[Edit, ...]) -> bool:
         """Say whether the failure is surely gone, and no other check that the function makes is surely broken."""
+        if self.doubted and not any(e.name in self.doubted or self._given(e) for e in edits):
+            # What is known does not even explain the failure: to add something elsewhere would only seem to mend it.
+            return False
         evaluation = self._with(edits)
         now = evaluation.truth(self.failure)
         if now is FAULT or now is UNKNOWN:
