@@ -18,6 +18,7 @@ import pytest
 from relight.hosts import open_host
 from relight.hosts.interface import Host
 from relight.words.host import HostSpec
+from tests.ssh.contract_client import KEY, TOKEN, Client, World
 
 SSHD = "/usr/sbin/sshd"
 
@@ -215,3 +216,10 @@ def proxy(sshd: Server) -> Iterator[Proxy]:
     for host in sshd.hosts:
         host.close()
     proxy.close()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    client = Client(tmp_path_factory.mktemp("harness"), {"PLANTED_TOKEN": TOKEN, "PLANTED_KEY": KEY})
+    with client.lab("plain") as reached:
+        yield World(client, reached)

@@ -25,6 +25,27 @@ STATUS_OF_STATE = {
 }  # fmt: skip
 STATUSES = {0, 1, 2, 3, 4, 5, 6, 70, 130}
 
+PORT = 31970
+MODEL = "nvidia/Qwen3.5-397B-A17B-NVFP4"
+PLAYBOOK = """
+schema = 1
+name = "NAME"
+engine = "sglang"
+[flags]
+model-path = "nvidia/Qwen3.5-397B-A17B-NVFP4"
+tp-size = TP
+port = PORT
+quantization = "modelopt_fp4"
+attention-backend = "triton"
+[protect]
+flags = ["attention-backend", "quantization", "tp-size"]
+[health]
+soak = "0s"
+judge = "off"
+"""
+TOKEN = "hf_plantedtokenplantedtoken"
+KEY = "planted-key-of-the-server"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -124,3 +145,35 @@ def wait_until(done: Callable[[], bool], seconds: float = 60) -> bool:
     while not done() and time.monotonic() < until:
         time.sleep(0.05)
     return done()
+
+
+def playbook(name: str = "plain", *, port: int = PORT, tp: int = 8, more: str = "") -> str:
+    return PLAYBOOK.replace("NAME", name).replace("PORT", str(port)).replace("TP", str(tp)) + more
+
+
+class World:
+    """A client, a lab that runs, and the hosts file that names it in several ways."""
+
+    def __init__(self, client: Client, lab: dict[str, Any]) -> None:
+        self.client, self.lab, self.ask, self.folder = client, lab, client.ask, client.folder
+        self.hosts: dict[str, str] = {}
+        self.host("box")
+
+    def host(self, name: str, extra: str = "", **changes: Any) -> str:
+        rows = {**self.lab, **changes}
+        text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in rows.items())
+        self.raw(name, f"[hosts.{name}]\n{text}\n{extra}")
+        return name
+
+    def raw(self, name: str, text: str) -> None:
+        self.hosts[name] = text
+        (self.folder / "hosts.toml").write_text("\n".join(self.hosts.values()))
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def files_with(self, value: str, *where: Path) -> list[str]:
+        found = [p for root in where for p in root.rglob("*") if p.is_file()]
+        return [str(p) for p in found if value.encode() in p.read_bytes()]
