@@ -18,7 +18,7 @@ from relight.words.parser import HostParser
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
     facts = site.host.connect()
-    version = site.host.engine_version()
+    version = _version(site)
     parser, fault = _parser(site)
     known = Known(
         facts, _baseline(site) or site.host.gpus(), version or (parser.version if parser else None), parser, fault
@@ -52,6 +52,15 @@ def _take_secret_flags(site: Site, version: str | None) -> None:
         text = f"secret flags need SGLang {CONFIG_FILE_FROM} or newer, which takes them from a file; this is {version}"
         then = "upgrade it, or take the secret flags out"
         raise UsageError(text, place=f"hosts.toml: [hosts.{spec.name}.secret-flags]", next=then)
+
+
+def _version(site: Site) -> str | None:
+    try:
+        return site.host.engine_version()
+    except HostError:
+        _interpreter(site)
+        # A version that is not known is no error; the log may tell it.
+        return None
 
 
 def _parser(site: Site) -> tuple[HostParser | None, str]:

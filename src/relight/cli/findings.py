@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Literal, TypeAlias
 
 from relight.cli.model import ModelSeen
@@ -135,7 +136,8 @@ def _ports(spec: HostSpec, settings: Settings, seen: Seen) -> Iterator[Finding]:
         yield Finding("error", place, text, "--replace stops it first; or `relight stop`")
     for listener in seen.listeners if not servers else ():
         if listener.port == port:
-            who = f"{listener.command} (pid {listener.pid})" if listener.pid else "a process we may not see"
+            short = shorten(listener.command, 80, placeholder=" ...")
+            who = f"{short} (pid {listener.pid})" if listener.pid else "a process we may not see"
             yield Finding("error", place, f"taken by {who}", 'end it, set another port, or [allow] flags = ["port"]')
     others = [s for s in seen.servers if s not in servers and _shares(s.gpus, spec.gpus, seen)]
     for server in others:

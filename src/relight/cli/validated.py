@@ -21,6 +21,8 @@ from relight.words.step import Answer
 
 TIMEOUT = 300.0
 UNANSWERED = "NoAnswer"
+TERSE = 60
+"""Characters below which a message does not say enough by itself."""
 Fetch = Callable[[str], str | None]
 
 
@@ -76,7 +78,9 @@ def explained(settings: Settings, answer: Answer, knowledge: Knowledge, source: 
 def _refusal(case: Case, answer: Answer, found: Diagnosis) -> Finding:
     said = f"{answer.type}: {answer.message}".rstrip(": ")
     where = f" ({PurePosixPath(answer.file).name}:{answer.line})" if answer.file else ""
-    because = f"; it asks for: {found.constraint.condition}" if found.constraint else ""
+    # A message of the engine's own says more than the condition behind it.
+    terse = len(answer.message) < TERSE
+    because = f"; it asks for: {found.constraint.condition}" if found.constraint and terse else ""
     repairs = [in_words(repair) for repair in found.repairs[:2]]
     then = f"`relight retry` will try {', or '.join(repairs)}" if repairs else "`relight retry` looks for what passes"
     severity: Severity = "error" if case.wanted else "warning"
