@@ -208,4 +208,5 @@ def _final_command(record: Record) -> None:
         import shlex  # noqa: PLC0415  -q only
 
         env = [f"{name}={value}" for name, value in record.final.env.items()]
-        say(shown(shlex.join([*env, "python", "-m", "sglang.launch_server", *record.final.argv])))
+        python = str(record.environment.get("python") or "python")
+        say(shown(shlex.join([*env, python, "-m", f"{record.engine.name}.launch_server", *record.final.argv])))

@@ -116,6 +116,7 @@ def _failed(
         cascade=tuple(_line(c) for c in choice.cascade),
         repairs=repairs_for(root, facts, given, base.engine.version, read),
         action=root.claim.signature.action if root.claim else "change",
+        next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),
         memory=summed.sentences,
     )

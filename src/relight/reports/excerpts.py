@@ -16,7 +16,8 @@ _FRAME = re.compile(r"""^(\s*(?:\[[^\]]*\] )?File ")([^"]+)(?=")""")
 def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str = "") -> Excerpt | None:
     """Return the lines of the log that show the cause, the cause marked with `note`; None if there is none."""
     cause = diagnosis.cause
-    lines = {e.line: _framed(e.text) for e in (*around, *diagnosis.evidence)}
+    # What stands around is as it is in the log; evidence is stripped.
+    lines = {e.line: _framed(e.text) for e in (*diagnosis.evidence, *around)}
     if cause and cause.line is not None:
         lines.setdefault(cause.line, cause.text)
     elif cause and cause.text and not lines:

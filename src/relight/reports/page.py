@@ -104,11 +104,20 @@ def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
     if len(diagnosis.repairs) > _MOST_REPAIRS:
         more = count(len(diagnosis.repairs) - _MOST_REPAIRS, "more repair is", "more repairs are")
         lines += wrap(f"{more} in the JSON output", width, "  = note: ")
-    if diagnosis.action in _ACTIONS:
-        lines += wrap(_ACTIONS[diagnosis.action], width, "help: ")
+    lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
     if cause.kind == "unknown" or not cause.signature:
         lines += _new_signature(diagnosis, cause.line, width)
     return lines
+
+
+def _done(diagnosis: Diagnosis) -> list[str]:
+    """Return what helps beside a change of settings."""
+    if diagnosis.action == "person" and diagnosis.next:
+        return [
+            f"else a person has to: {diagnosis.next}" if diagnosis.repairs else f"a person has to: {diagnosis.next}"
+        ]
+    said = [_ACTIONS[diagnosis.action]] if diagnosis.action in _ACTIONS else []
+    return [*said, *([diagnosis.next] if diagnosis.next else [])]
 
 
 def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:

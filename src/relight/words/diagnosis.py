@@ -97,7 +97,7 @@ class Want:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One log, diagnosed."""
+    """One log, diagnosed. `next` is what a person can do, where the signature says so."""
 
     log: str
     verdict: Verdict
@@ -111,3 +111,4 @@ class Diagnosis:
     evidence: tuple[LogLine, ...] = ()
     memory: tuple[str, ...] = ()
     wants: tuple[Want, ...] = ()
+    next: str = ""
