@@ -382,7 +382,7 @@ def live(python: str, base_words: list[str], seed: int, most: int, show: bool) -
         f"confirmed but refused when asked again: {wrong}"
     )
     print(
-        f"  slowest reading and solving (processor time): {max((c.seconds for c in refused), default=0) * 1000:.0f} ms; "
+        f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms of CPU; "
         f"{host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import"
     )
     if show:

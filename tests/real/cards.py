@@ -64,6 +64,9 @@ def install_cards(folder: Path, path: str) -> dict[str, str]:
     (folder / "sgl_kernel").mkdir()
     (folder / "sgl_kernel" / "__init__.py").write_text(KERNELS)
     (folder / "sitecustomize.py").write_text(CARDS)
+    about = folder / "sglang_kernel-99.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: sglang-kernel\nVersion: 99\n")
     smi = folder / "nvidia-smi"
     smi.write_text("#!/bin/sh\nfor card in 0 1 2 3 4 5 6 7; do echo 97887; done\n")
     smi.chmod(0o755)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from relight.diagnosis.source.reading import Reading
-from relight.diagnosis.source.terms import Field, Op, Opaque, Term, walk
+from relight.diagnosis.source.terms import Field, Op, Opaque, Term, names, walk
 from relight.words.parser import HostParser
 
 NAME = re.compile(r"(?:\w+\.)*(\w+)(?:\(\))?")
@@ -34,7 +34,7 @@ def with_fields(reading: Reading, parser: HostParser | None) -> Reading:
 
 def _fields(reading: Reading, parser: HostParser) -> Iterator[tuple[str, Field]]:
     for term in walk(*(t for t in (reading.condition, *(g.term for g in reading.guards)) if t is not None)):
-        if isinstance(term, Opaque) and not term.reads:
+        if isinstance(term, Opaque) and not names(term):
             name = NAME.fullmatch(term.text)
             dest = _dest(name[1], parser) if name else ""
             if dest:
@@ -55,7 +55,7 @@ def _dest(name: str, parser: HostParser) -> str:
 
 def _renamed(term: Term, found: dict[str, Field]) -> Term:
     """Return a term with names replaced; parts in which nothing is replaced stay the same objects."""
-    if isinstance(term, Opaque) and not term.reads:
+    if isinstance(term, Opaque) and not names(term):
         return found.get(term.text, term)
     if not isinstance(term, Op):
         return term

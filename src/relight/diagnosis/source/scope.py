@@ -87,7 +87,8 @@ class Scope:
     def is_settings(self, node: ast.expr) -> bool:
         """Say whether an expression stands for the settings object."""
         if isinstance(node, ast.Name):
-            return node.id in self.aliases or (node.id in RECEIVERS and node.id not in self.names)
+            own = node.id != "self" or self.owner is None or "args" in (self.owner.name + self.module.file).lower()
+            return node.id in self.aliases or (node.id in RECEIVERS and node.id not in self.names and own)
         if isinstance(node, ast.Attribute):
             return node.attr in RECEIVERS - {"self", "args", "config"} or node.attr.endswith("server_args")
         if isinstance(node, ast.Call):

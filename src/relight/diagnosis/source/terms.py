@@ -79,9 +79,14 @@ def negate(term: Term) -> Term:
     return Op("not", (term,))
 
 
+def _untouched(term: Term) -> str:
+    """Return the name of a field that no code has changed, "" for anything else."""
+    return term.name if isinstance(term, Field) and term.value is None else ""
+
+
 def choose(test: Term, then: Term, other: Term) -> Term:
     """Return `then` where `test` holds, else `other`."""
-    if then is other or test is TRUE:
+    if test is TRUE or then is other or (_untouched(then) and _untouched(then) == _untouched(other)):
         return then
     return other if test is FALSE else Op("if", (test, then, other))
 
