@@ -1,5 +1,6 @@
 """Crash after crash: nothing is left before the next launch, nothing foreign is touched."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 
 from relight.hosts.remote import AgentHost
+
+CYCLES = int(os.environ.get("RELIGHT_SOAK_CYCLES", "200"))
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def strangers() -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize(
-    "cycles", [3, pytest.param(200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])], ids=["few", "many"]
+    "cycles", [3, pytest.param(CYCLES, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])], ids=["few", "many"]
 )
 def test_no_crash_leaves_anything_before_the_next_launch(
     host: AgentHost, start: Callable[..., str], until: Callable[..., Any], strangers: list[int], cycles: int

@@ -1,5 +1,6 @@
 """Faults of the way to a host, made by a proxy: cuts at any byte, and links that are up and carry nothing."""
 
+import os
 import random
 import sys
 import time
@@ -10,6 +11,8 @@ import pytest
 
 from relight.hosts.interface import LaunchOrder
 
+SOAK_BYTES = int(os.environ.get("RELIGHT_SOAK_BYTES", "200000000"))
+SOAK_CUTS = int(os.environ.get("RELIGHT_SOAK_CUTS", "1000"))
 WRITER = """
 import os, random, sys
 rng = random.Random(7)
@@ -32,7 +35,7 @@ def writer(tmp_path: Path) -> dict[str, str]:
     ("size", "cuts"),
     [
         pytest.param(12_000_000, 8, marks=pytest.mark.ssh),
-        pytest.param(200_000_000, 1000, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
+        pytest.param(SOAK_BYTES, SOAK_CUTS, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
     ],
 )
 def test_no_byte_is_lost_or_doubled_however_often_the_link_is_cut(

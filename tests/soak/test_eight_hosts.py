@@ -1,0 +1,78 @@
+"""Eight logs followed at once, at full speed, in memory that stays flat."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from relight.attempts.follow import Follower
+from relight.config.knowledge import load_knowledge
+from relight.hosts import open_host
+from relight.hosts.values import LaunchOrder
+from relight.words.host import HostSpec
+from relight.words.knowledge import Knowledge
+
+SECONDS = float(os.environ.get("RELIGHT_SOAK_SECONDS", "600"))
+LINES = int(os.environ.get("RELIGHT_SOAK_LINES", "1000"))
+HOSTS = int(os.environ.get("RELIGHT_SOAK_HOSTS", "8"))
+FLAT, GROWTH = 150 << 20, 20 << 20
+WRITER = """
+import sys, time
+seconds, rate = float(sys.argv[1]), int(sys.argv[2])
+began, n = time.monotonic(), 0
+while time.monotonic() - began < seconds:
+    while n < (time.monotonic() - began) * rate:
+        print(f"[2026-11-29 10:00:00 TP{n % 8}] Decode batch. #running-req: {n % 64}, #token: {n}, gen: 91.5")
+        n += 1
+    sys.stdout.flush()
+    time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "writer.py").write_text(WRITER)
+    return {"PYTHONPATH": str(tmp_path / "modules")}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_many_hosts_are_followed_without_loss_in_flat_memory(tmp_path: Path, modules: dict[str, str]) -> None:
+    knowledge = load_knowledge()
+    with ExitStack() as stack:
+        followers = [stack.enter_context(begun(tmp_path / f"h{n}", modules, knowledge, stack)) for n in range(HOSTS)]
+        began = time.process_time()
+        held = list(followed(followers, time.monotonic() + SECONDS))
+        cores = (time.process_time() - began) / SECONDS
+        stored = [follower.size for follower in followers]
+
+    early, most = held[len(held) // 10], max(held)
+    written = [sum(p.stat().st_size for p in (tmp_path / f"h{n}").rglob("server.log")) for n in range(HOSTS)]
+    figures = f"{sum(stored)} bytes, {most >> 20} MB, {(most - early) >> 20} MB grown, {cores:.2f} cores"
+    print(f"\n{HOSTS} hosts, {LINES} lines/s each, {SECONDS:.0f} s: {figures}")  # noqa: T201
+    assert all(0.9 * there < here <= there for here, there in zip(stored, written, strict=True))
+    assert most - early < GROWTH
+    assert most < FLAT
+
+
+def followed(followers: Sequence[Follower], until: float) -> Iterator[int]:
+    """Follow all logs; yield the bytes this process holds."""
+    while time.monotonic() < until:
+        for follower in followers:
+            follower.pump(0.02)
+        yield int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def begun(folder: Path, env: dict[str, str], knowledge: Knowledge, stack: ExitStack) -> Follower:
+    """Start a writer on a host of its own and follow it."""
+    host = open_host(HostSpec(folder.name, "local", python=sys.executable, workdir=str(folder)))
+    stack.callback(host.close)
+    host.connect()
+    host.launch(LaunchOrder("run-1", [str(SECONDS), str(LINES)], env=env, module="writer"))
+    return Follower(folder / "copy" / "server.copy", knowledge, lambda at: host.follow("run-1", at))
