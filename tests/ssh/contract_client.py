@@ -25,7 +25,7 @@ STATUS_OF_STATE = {
 }  # fmt: skip
 STATUSES = {0, 1, 2, 3, 4, 5, 6, 70, 130}
 
-PORT = 31970
+PORT = 20000 + os.getpid() % 1000 * 10  # of its own for each run of the tests
 MODEL = "nvidia/Qwen3.5-397B-A17B-NVFP4"
 PLAYBOOK = """
 schema = 1

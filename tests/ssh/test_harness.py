@@ -234,15 +234,15 @@ def test_explain_schema_and_completion(world: World) -> None:
 def test_a_new_signature_is_checked_and_used(world: World) -> None:
     world.write("mine.toml", playbook())
     world.write("odd.log", FAILED_LOG.replace("torch.OutOfMemoryError: CUDA out", "FrobnicateError: the frob ran out"))
-    made = world.client.plain("playbook", "new", "frob-ran-out", "--from", "odd.log:5")
-    (world.folder / "own").mkdir(exist_ok=True)
-    world.write("own/frob-ran-out.toml", made.stdout)
+    made = world.ask("playbook", "new", "frob-ran-out", "--from", "odd.log:5")
+    again = world.ask("playbook", "new", "frob-ran-out", "--from", "odd.log:5")
+    (written,) = world.folder.rglob("frob-ran-out.toml")
 
-    checked = world.ask("playbook", "check", "own", "mine.toml")
-    found = world.ask("diagnose", "odd.log", "--signatures", "own")
+    checked = world.ask("playbook", "check", written, "mine.toml")
+    found = world.ask("diagnose", "odd.log", "--signatures", written.parent)
 
-    assert made.returncode == 0
-    assert (checked.status, checked.document["ok"]) == (0, True)
+    assert (made.status, again.status) == (0, 2)
+    assert (checked.status, checked.document["ok"]) == (0, True), checked
     assert found.document[0]["cause"]["signature"] == "frob-ran-out"
 
 

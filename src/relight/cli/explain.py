@@ -64,14 +64,19 @@ def _signature(signature: Signature) -> dict[str, Any]:
 
 def sentence(remedy: Remedy) -> str:
     """Return what a remedy does, and what it gives up, as one line."""
-    parts = [f"--{n} {v}" for n, v in remedy.set.items()]
-    parts += [f"--{n} {v:+g}" for n, v in remedy.add.items()]
+    moved = {**{n: f"{v:+g}" for n, v in remedy.add.items()}, **{n: f"times {v:g}" for n, v in remedy.scale.items()}}
+    parts = [f"--{n} {v}" for n, v in remedy.set.items() if n not in moved]
+    parts += [f"--{n} {v}{_else(remedy, n)}" for n, v in moved.items()]
     parts += [f"{n}={v}" for n, v in remedy.set_env.items()]
     parts += [f"without --{n}" for n in remedy.unset] + [f"without {n}" for n in remedy.unset_env]
     parts += [f"wait {remedy.wait:g} s"] if remedy.wait else []
     why = f": {remedy.why}" if remedy.why else ""
     gives_up = f" (gives up {remedy.gives_up})" if remedy.gives_up else ""
     return f"{', '.join(parts) or 'nothing to change'}{why}{gives_up}"
+
+
+def _else(remedy: Remedy, name: str) -> str:
+    return f" ({remedy.set[name]} where its value is not known)" if name in remedy.set else ""
 
 
 def _told(found: dict[str, Any]) -> list[str]:
