@@ -7,7 +7,7 @@ from relight.reports.blocks import Table, words
 from relight.reports.commands import about, again, resumed
 from relight.reports.learned import nogoods_table
 from relight.reports.story import tell
-from relight.words.attempt import Nogood, Record, Term
+from relight.words.attempt import Incident, Nogood, Record, Term
 from relight.words.settings import Settings
 from tests.reports.more_stories import STORIES
 
@@ -88,3 +88,17 @@ def test_a_condition_as_long_as_the_settings_is_told_as_those_settings() -> None
 
     assert told
     assert [words(row[0]) for row in told.rows] == ["the settings of attempt 1, as a whole, without --x 2"]
+
+
+def test_what_was_measured_and_each_death_of_a_healthy_server_is_told() -> None:
+    record = STORIES["healthy"]()
+    *before, last = record.attempts
+    measured = {"tokens_per_second": 81.4, "tokens_per_second_8": 402.0, "time_to_first_token": 0.214, "else": 1.0}
+    died = Incident(last.n, "2026-11-29T20:00:00Z", "the server died of signal 9", 39600.0)
+    held = replace(record, attempts=(*before, replace(last, measured=measured)), incidents=(died,))
+
+    page = " ".join(text.render(held).split())
+
+    assert "one stream 81 tokens/s at best" in page
+    assert "8 requests at once 402 tokens/s together" in page
+    assert "2026-11-29 20:00 UTC 11 h 00 min The server died of signal 9." in page

@@ -2,6 +2,7 @@
 
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
+from relight.reports.figures import figures_block, incidents_table
 from relight.reports.learned import nogoods_table
 from relight.reports.now import now_section
 from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
@@ -33,6 +34,8 @@ def tell(record: Record) -> Story:
         _timeline(record),
         _section("course", "What happened", _course(course)),
         _section("levers", "Levers", levers_table(record)),
+        _section("incidents", "Died after it was healthy", incidents_table(record)),
+        _section("measured", "How fast it was", figures_block(record)),
         Section("attempts", "Attempts in detail", sections=details),
         Section("options", "Options", options_blocks(record), folded=True),
         Section("effective", "Asked for and in effect", effective_blocks(record), folded=True),
