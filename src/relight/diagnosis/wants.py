@@ -18,6 +18,8 @@ from relight.words.settings import Repair
 
 READABLE = {"args", "assertion", "engine", "unknown", "model", "kernel"}
 """Families whose exceptions are decided by conditions in the engine's own source."""
+COMPARED = 40
+"""How much of a printed line is compared with the file's: logs wrap long lines."""
 OUTER = 3
 """How many files of outer frames are read, too: what a function is called with is often decided there."""
 
@@ -46,7 +48,7 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
     frame = _raising_frame(root)
     if frame is None or root.block is None:
         return SourceReading()
-    printed = frame.file not in sources
+    printed = frame.file not in sources or changed(frame, sources[frame.file])
     sources = _printed_line(frame) if printed else sources
     if frame.file not in sources:
         return SourceReading()
@@ -57,6 +59,14 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
     read = constraint(reading, values, given.parser)
     found = repairs(reading, values, given.parser, wishes)
     return SourceReading(_as_printed(read, given) if printed else read, found, reading.wants)
+
+
+def changed(frame: Frame, text: str) -> bool:
+    """Say whether a file no longer has the line that the traceback printed; what is not printed is not compared."""
+    rows = text.split("\n")
+    there = rows[frame.line - 1].strip() if 0 < frame.line <= len(rows) else ""
+    printed = frame.text.strip().split("\n")[0][:COMPARED]
+    return bool(printed) and not there.startswith(printed)
 
 
 def _as_printed(read: Constraint, given: Given) -> Constraint:

@@ -71,3 +71,21 @@ def test_code_is_never_run(bad: str, tmp_path: Path) -> None:
 
 def test_a_power_tower_is_not_computed() -> None:
     everything("def f(self):\n  assert self.a == 9**9**9**9 and 'x' * 10**12 == self.b", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("def f(self):\n  assert self.a\n" * 20_000, 39_999),
+        ("def f(self):\n" + "  x = self.a\n" * 100_000 + "  assert x\n", 100_002),
+        ("def f(self):\n  assert self.a\n", 50),
+        ("assert self" + ".a" * 20_000, 1),
+        ("x = 1\0\nassert x", 2),
+        ("#" * (5 << 20), 1),
+    ],
+)
+def test_what_cannot_be_read_says_why(text: str, line: int) -> None:
+    found = read_failure(text, "server_args.py", line)
+
+    assert found.kind == "unread"
+    assert found.why.startswith("cannot read server_args.py: ")

@@ -66,6 +66,8 @@ def _frame(module: Module, line: int) -> Frame:
         raise UnreadableError(f"no statement at line {line}; the file may have changed since the crash")
     found = [n for n, s in enumerate(statements) if isinstance(s, Function)]
     start = found[-1] if found else -1
+    if start == len(statements) - 1:
+        raise UnreadableError(f"line {line} is the head of a function; the file may have changed since the crash")
     outer = statements[start - 1] if start > 0 else None
     function = statements[start] if found else None
     return Frame(
@@ -91,8 +93,8 @@ def _outer(callers: Sequence[tuple[str, int]], target: Frame, module: Module, bu
     return frames
 
 
-def _caller(file: str, line: int, module: Module, budget: Budget) -> Frame | None:
-    there = module if file == module.file else budget.module(file)
+def _caller(file: str, line: int, module: Module, budget: Budget | None = None) -> Frame | None:
+    there = module if file == module.file else budget.module(file) if budget else None
     try:
         return _frame(there, line) if there else None
     except UnreadableError:
@@ -106,9 +108,10 @@ def _inferred(target: Frame, module: Module) -> Iterator[Frame]:
         if inner.function is None or inner.takes_only_settings():
             return
         calls = module.calls.get(inner.function.name, [])
-        if len(calls) != 1:
+        outer = _caller(module.file, calls[0].lineno, module) if len(calls) == 1 else None
+        if outer is None:
             return
-        inner = _frame(module, calls[0].lineno)
+        inner = outer
         yield inner
 
 

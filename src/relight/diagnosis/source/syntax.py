@@ -21,6 +21,7 @@ def parse(text: str, line: int | None = None) -> ast.Module:
     """
     if len(text) > LARGEST:
         raise UnreadableError(f"the file is larger than {LARGEST >> 20} MiB")
+    text = text.removeprefix("\ufeff")
     rows = text.split("\n")
     if len(rows) > LONGEST_FILE:
         text = _block(rows, line)
