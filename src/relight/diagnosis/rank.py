@@ -21,7 +21,7 @@ class Choice:
 def choose(found: Sequence[Candidate], evidence: Evidence) -> Choice:
     """Return the root among candidates in the order of the log."""
     stop = _stopped_by_hand(evidence)
-    fit = [c for c in found if c.role in {"root", "cascade"} and c.index < stop]
+    fit = [c for c in found if c.role in {"root", "cascade"} and (c.index < stop or _remarked(c))]
     survived = tuple(c for c in fit if _survived(c, evidence))
     fatal = [c for c in fit if c not in survived]
     root = _root(fatal)
@@ -70,6 +70,11 @@ def _survived(candidate: Candidate, evidence: Evidence) -> bool:
         return False
     rank = candidate.block.rank or candidate.record.rank
     return moved.get(rank, 0) > candidate.record.number
+
+
+def _remarked(candidate: Candidate) -> bool:
+    """Say whether a line is relight's own verdict, which stands behind the log and the stop it was the reason for."""
+    return candidate.record.line.offset < 0
 
 
 def _stopped_by_hand(evidence: Evidence) -> int:
