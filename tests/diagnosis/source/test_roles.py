@@ -19,6 +19,9 @@ class Layer:
     def __init__(self, heads, tp_size):
         ensure(heads, tp_size)
 """
+FORMATTED = DIVIDED.replace(
+    'f"{heads} is not divisible by {parts}"', '"{} is not divisible by {}".format(heads, parts)'
+)
 ASKED = """
 class Layer:
     def __init__(self, heads):
@@ -27,7 +30,7 @@ class Layer:
 """
 
 
-@pytest.mark.parametrize("text", [DIVIDED, ASKED])
+@pytest.mark.parametrize("text", [DIVIDED, ASKED, FORMATTED])
 def test_the_size_is_the_largest_divisor_below_what_was_asked(
     read: Callable[..., Reading], flags: HostParser, text: str
 ) -> None:

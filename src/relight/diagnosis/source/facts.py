@@ -30,7 +30,19 @@ def _pieces(node: ast.expr) -> list[str | ast.expr] | None:
         return left + right if left is not None and right is not None else None
     if isinstance(node, ast.JoinedStr):
         return [v.value if isinstance(v, ast.FormattedValue) else str(getattr(v, "value", "")) for v in node.values]
-    return None
+    return _formatted(node) if isinstance(node, ast.Call) else None
+
+
+def _formatted(node: ast.Call) -> list[str | ast.expr] | None:
+    """Return the pieces of `"{} ... {}".format(a, b)`; None for any other call or field."""
+    function = node.func
+    if not (isinstance(function, ast.Attribute) and function.attr == "format" and not node.keywords):
+        return None
+    texts = str(function.value.value).split("{}") if isinstance(function.value, ast.Constant) else []
+    if len(texts) != len(node.args) + 1 or any("{" in t for t in texts):
+        return None
+    pairs = zip(texts[1:], node.args, strict=True)
+    return [texts[0], *(piece for text, arg in pairs for piece in (arg, text))]
 
 
 def _laid_over(pieces: list[str | ast.expr], message: str) -> dict[ast.expr, str]:
