@@ -8,6 +8,7 @@ from relight.attempts.site import Known, Site
 from relight.journal import learned
 from relight.journal.learned import Learned, Place
 from relight.words.attempt import Nogood
+from relight.words.kinds import PERSON
 
 
 def place_of(site: Site, known: Known) -> Place:
@@ -38,11 +39,16 @@ def remember(site: Site) -> None:
     healthy = tuple(a.settings for a in site.record.attempts if a.outcome == "healthy" and a.rung == "real")
     new = Learned(
         place_of(site, site.known),
-        nogoods=tuple(_of_run(n, site.record.run) for n in site.record.nogoods if n.hard or n.terms),
+        nogoods=tuple(_of_run(n, site.record.run) for n in site.record.nogoods if _lasts(n)),
         healthy=healthy[::-1],
         phases=_phases(site),
     )
     learned.add(state_of(site), new)
+
+
+def _lasts(nogood: Nogood) -> bool:
+    """Say whether a nogood is about settings: what a person mends on the host is no lesson for the next run."""
+    return bool(nogood.hard or nogood.terms) and nogood.kind not in PERSON
 
 
 def _of_run(nogood: Nogood, run: str) -> Nogood:

@@ -3,7 +3,7 @@
 from relight.attempts import signs
 from relight.attempts.patience import Patience, Pulse, lost_ranks, read_patience
 from relight.attempts.signs import Signs
-from relight.attempts.watch import Ending, Vigil
+from relight.attempts.watch import GRACE, Ending, Vigil
 from relight.config.shipped import engine
 from relight.hosts.values import HostError
 
@@ -30,6 +30,8 @@ class Life:
         self._looked = vigil.now
         self._phase: str | None = None
         self._signs: Signs | None = None
+        self._lost = ""
+        self._lost_at = 0.0
 
     def hung(self) -> Ending | None:
         """Take in what is new; return the verdict of a start that is called hung."""
@@ -41,11 +43,16 @@ class Life:
             # Nothing is heard or seen over a link that is away: its silence is not the server's.
             self.pulse.excuse(vigil.now)
             return None
-        lost = self._look()
-        if lost:
-            return self._ending(phase, lost)
+        self._miss(self._look())
+        # A crash takes its ranks one by one: only a parent that lives on without them did not notice.
+        if self._lost and vigil.now - self._lost_at >= GRACE:
+            return self._ending(phase, self._lost)
         found = self.pulse.assess(vigil.now)
         return self._ending(phase, found.why) if found.state == "hung" else None
+
+    def _miss(self, lost: str) -> None:
+        if lost and not self._lost:
+            self._lost, self._lost_at = lost, self.vigil.now
 
     def _ending(self, phase: str | None, why: str) -> Ending:
         name = phase or "start"
