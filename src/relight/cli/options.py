@@ -66,7 +66,8 @@ class Common:
         if missing:
             raise UsageError("no such folder", place=f"--signatures {missing[0]}", next="name a folder of .toml files")
         own = config_folder() / "signatures"
-        return (*self.signatures, *([own] if own.is_dir() else []))
+        named = (*self.signatures, *([own] if own.is_dir() else []))
+        return tuple({folder.resolve(): folder for folder in named}.values())
 
 
 def config_folder() -> Path:
