@@ -41,7 +41,9 @@ def repairs_for(
 def _by_trust(read: tuple[Repair, ...], own: list[Repair]) -> list[Repair]:
     picked = {n for r in read for n, value in r.set.items() if isinstance(value, str)}
     known = [r for r in own if r.set.keys() & picked and not r.alters_answers]
-    sure = [r for r in read if not any(r.set.keys() & k.set.keys() for k in known)]
+    # What both propose stays where reading put it: it is doubly sure.
+    agreed = [k.set for k in known]
+    sure = [r for r in read if r.set in agreed or not any(r.set.keys() & k.keys() for k in agreed)]
     return [*sure, *known, *(r for r in read if r not in sure), *own]
 
 
