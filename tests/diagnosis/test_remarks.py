@@ -26,7 +26,7 @@ def test_a_server_stopped_for_its_answers_is_named_by_them(knowledge: Knowledge)
     found = diagnose([*log, Line(4, -1, SICK)], knowledge, name="server.log")
 
     assert found.cause
-    assert found.cause.kind == "numerics.garbage"
+    assert (found.cause.kind, found.cause.phase) == ("numerics.garbage", "serving")
 
 
 def test_a_healthy_server_stopped_by_hand_is_healthy(knowledge: Knowledge) -> None:

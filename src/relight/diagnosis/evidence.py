@@ -73,6 +73,11 @@ def attempts(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> list[list
     return groups
 
 
+def _before_the_stop(evidence: Evidence) -> str | None:
+    """Return the phase that relight's own remarks are about: the last before the stop they were the reason for."""
+    return next((phase for phase in reversed(evidence.phases) if phase != "shutdown"), None)
+
+
 def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidence:
     """Read the records of one attempt."""
     marks = Marks(phases)
@@ -80,7 +85,8 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
     reader = Reader()
     for index, rec in enumerate(found):
         evidence.place[rec.number] = index
-        evidence.phases.append(evidence.progress.phase_of(rec.rank))
+        remark = rec.line.offset < 0
+        evidence.phases.append(_before_the_stop(evidence) if remark else evidence.progress.phase_of(rec.rank))
         reader.feed(rec)
         if rec.number not in reader.taken:
             evidence.progress.read(rec)
