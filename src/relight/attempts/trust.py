@@ -6,6 +6,8 @@ from relight.words.settings import Settings
 
 BEFORE = frozenset({"args", None})
 """Phases of a start that has not got past its arguments."""
+VALIDATION = ("server_args.py", "/arg_groups/")
+"""Files of the engine that validate arguments: a refusal has a frame in one of them."""
 
 
 def known_outcome(record: Record) -> tuple[Settings, Known] | None:
@@ -24,7 +26,11 @@ def _known(attempt: Attempt) -> Known | None:
     found = attempt.diagnosis
     if found is None or found.traceback is None or found.cause is None or found.cause.phase not in BEFORE:
         return None
-    last = found.traceback.frames[-1] if found.traceback.frames else None
+    frames = found.traceback.frames
+    if frames and not any(part in f.file for f in frames for part in VALIDATION):
+        # It failed early, but not in what the oracle runs: that shows nothing about it.
+        return None
+    last = frames[-1] if frames else None
     return Known(
         False, found.traceback.type, found.traceback.message, last.file if last else "", last.line if last else 0
     )
