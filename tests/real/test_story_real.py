@@ -44,8 +44,8 @@ def test_both_refusals_are_repaired_before_any_launch_and_what_no_flag_can_mend_
     )  # fmt: skip
 
     record = json.loads(done.stdout)
-    refused = [a for a in record["attempts"] if a["rung"] == "validate"]
     launched = [a for a in record["attempts"] if a["rung"] == "real"]
+    refused = [a for a in record["attempts"] if a["n"] < launched[0]["n"]]
     assert [a["diagnosis"]["cause"]["kind"] for a in refused] == ["args.conflict", "assertion.args"], done.stderr
     assert all(r["origin"] != "isolation" for a in refused for r in a["diagnosis"]["repairs"])
     assert any("speculative-num-steps" in r["set"] for r in refused[1]["diagnosis"]["repairs"][:3])
