@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 REAL ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/relight/real
 
-.PHONY: setup demo record test test-real check fix docs bench clean
+.PHONY: setup demo record test test-real soak check fix docs bench clean
 
 setup: $(VENV)/.ready
 
@@ -23,6 +23,9 @@ test: setup
 test-real: setup
 	sh scripts/real-env "$(PYTHON)" "$(REAL)"
 	RELIGHT_REAL="$(REAL)" $(BIN)/pytest -m real tests/real
+
+soak: setup
+	$(BIN)/pytest -m "soak" --timeout 3600
 
 check: setup
 	$(BIN)/ruff check .
