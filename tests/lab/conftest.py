@@ -52,7 +52,7 @@ class Server:
     def ended(self) -> int:
         """Read to the end and return the exit status."""
         self.read_until("\0never")
-        return self.process.wait(10)
+        return self.process.wait(60)
 
     def ask(self, path: str, body: Any = None, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
         """Ask over HTTP; status 0 where nobody listens."""
