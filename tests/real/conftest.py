@@ -61,8 +61,9 @@ class Desk:
 
     def playbook(self, name: str, *, more: str = "", **flags: Any) -> str:
         """Write a playbook; a flag given as None is left out."""
-        given = {"model-path": str(self.model), "port": self.port, **BASE, **flags}
-        lines = [f"{k.replace('_', '-')} = {json.dumps(v)}" for k, v in given.items() if v is not None]
+        asked = {name.replace("_", "-"): value for name, value in flags.items()}
+        given = {"model-path": str(self.model), "port": self.port, **BASE, **asked}
+        lines = [f"{k} = {json.dumps(v)}" for k, v in given.items() if v is not None]
         text = f'schema = 1\nname = "{name}"\nengine = "sglang"\n[flags]\n' + "\n".join(lines)
         text += f'\n[health]\njudge = "shape"\nsoak = "1s"\ndeadline = "8m"\n{more}'
         path = self.folder / f"{name}.toml"
