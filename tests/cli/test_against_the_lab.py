@@ -86,7 +86,7 @@ def test_a_dry_run_shows_the_launch_and_keeps_nothing(relight: Relight) -> None:
     jsonschema.validate(done.json, schema_of("plan"))
     launch = done.json["plan"][-1]
     assert (done.status, launch["step"], launch["rung"]) == (0, "launch", "real")
-    assert launch["argv"][-2:] == ["--page-size", "1"]
+    assert launch["argv"][-2:] == ["--page-size", "64"]
     assert relight("runs", "--format", "json").json == []
 
 
