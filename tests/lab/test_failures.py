@@ -178,7 +178,7 @@ def test_a_long_prompt_ends_a_server_that_has_no_room_for_it(start: Start) -> No
     server.read_until(READY)
 
     assert server.ask("/generate", {"text": "short"})[0] == 200
-    server.ask("/generate", {"text": "long " * 400})
+    server.ask("/generate", {"text": "long " * 6000})
 
     assert server.ended() == KILLED
     assert "in forward_extend" in server.log
