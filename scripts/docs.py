@@ -16,6 +16,7 @@ from relight.config.knowledge import load_knowledge
 from relight.config.playbook import (
     ALLOW_KEYS,
     BUDGET_KEYS,
+    FALLBACK_KEYS,
     HEALTH_KEYS,
     LEVER_KEYS,
     PLAYBOOK_KEYS,
@@ -30,7 +31,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 TABLES: Mapping[str, Mapping[str, Key]] = {
     "playbook": PLAYBOOK_KEYS, "protect": PROTECT_KEYS, "allow": ALLOW_KEYS, "lever": LEVER_KEYS,
-    "variant": VARIANT_KEYS, "health": HEALTH_KEYS, "probe": PROBE_KEYS, "budget": BUDGET_KEYS, "host": HOST_KEYS,
+    "variant": VARIANT_KEYS, "health": HEALTH_KEYS, "probe": PROBE_KEYS, "budget": BUDGET_KEYS,
+    "fallback": FALLBACK_KEYS, "host": HOST_KEYS,
 }  # fmt: skip
 _TAKES = {
     "texts": "list of texts", "tables": "tables", "map": "table", "flags": "flags", "env": "variables",

@@ -1,6 +1,7 @@
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,10 +10,11 @@ from relight.planning.equal import key
 from relight.planning.plan import next_win
 from relight.words.diagnosis import Diagnosis
 from relight.words.playbook import Playbook
-from relight.words.settings import Repair
+from relight.words.settings import FlagValue, Repair, Settings
 from relight.words.signature import Signature
 from relight.words.step import Candidate, Exhausted, Launch
 from tests.planning.situations import (
+    BASE,
     KNOWLEDGE,
     PARSER,
     WORLD,
@@ -208,3 +210,52 @@ def hidden(book: Playbook, good: dict[str, int | None]) -> None:
 @given(st.sampled_from([1, 2, None]), st.sampled_from([1, None]), st.sampled_from([1, 2]))
 def test_the_only_healthy_choice_is_found_without_any_diagnosis(spec: int | None, comm: int | None, at: int) -> None:
     hidden(playbook(SPEC, COMM, ATTENTION, budget=budget(attempts=500)), {"spec": spec, "comm": comm, "attention": at})
+
+
+SPARE: dict[str, FlagValue] = {"attention-backend": "triton", "mem-fraction-static": 0.8}
+WISHED: dict[str, FlagValue] = {
+    "attention-backend": "flashinfer",
+    "mem-fraction-static": 0.9,
+    "chunked-prefill-size": 8192,
+    "cuda-graph-max-bs": 256,
+    "moe-runner-backend": "cutlass",
+    "disable-radix-cache": True,
+    "enable-mscclpp": True,
+    "enable-torch-symm-mem": True,
+}
+
+
+@pytest.mark.parametrize("culprit", sorted(WISHED))
+def test_an_unknown_failure_is_traced_back_to_the_fallback_by_halves(culprit: str) -> None:
+    book = playbook(flags=WISHED, fallback=Settings(SPARE))
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        sick = candidate.settings.flags.get(culprit) == WISHED[culprit]
+        return diagnosis(cause("unknown", fingerprint="same")) if sick else None
+
+    attempts, _ = played(book, engine)
+
+    assert attempts[-1].outcome == "healthy"
+    assert len(attempts) <= 1 + 4
+    assert attempts[-1].settings.flags["tp-size"] == 8
+
+
+def test_the_fallback_is_tried_before_a_run_is_called_exhausted() -> None:
+    book = playbook(SPEC, flags=WISHED, budget=budget(attempts=500), fallback=Settings(SPARE, {"A": "1"}))
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        works = candidate.settings.flags == {**BASE, **SPARE} and candidate.settings.env == {"A": "1"}
+        return None if works else diagnosis(cause("unknown", fingerprint=str(len(candidate.settings.flags))))
+
+    attempts, _ = played(book, engine, WORLD, most=400)
+
+    assert attempts[-1].outcome == "healthy"
+
+
+def test_a_named_failure_is_repaired_and_not_fled_to_the_fallback() -> None:
+    book = playbook(flags=WISHED, fallback=Settings(SPARE))
+    named = diagnosis(cause(blames=("enable-mscclpp",)), Repair(unset=("enable-mscclpp",), origin="signature", cost=1))
+
+    attempts, _ = played(book, lambda c: named if "enable-mscclpp" in c.settings.flags else None)
+
+    assert attempts[-1].settings.flags == {n: v for n, v in {**BASE, **WISHED}.items() if n != "enable-mscclpp"}

@@ -11,9 +11,11 @@ from relight.config.facts import flag_facts
 from relight.config.keys import Key, check, check_value, flag_name
 from relight.config.lines import KeyPath
 from relight.config.versions import parse_range
+from relight.words.errors import UsageError
 from relight.words.knowledge import FlagFact
 from relight.words.near import meant
 from relight.words.playbook import Budget, Health, Lever, Playbook, Probe, Variant
+from relight.words.settings import Settings
 
 PROBE_KEYS: Mapping[str, Key] = {
     "prompt": Key("text", "what the server is asked", required=True),
@@ -41,6 +43,10 @@ PROTECT_KEYS: Mapping[str, Key] = {
 ALLOW_KEYS: Mapping[str, Key] = {
     "flags": Key("texts", "always-protected flags that repairs may change all the same", default=()),
 }
+FALLBACK_KEYS: Mapping[str, Key] = {
+    "flags": Key("flags", "all flags of the settings that work, without what is protected"),
+    "env": Key("env", "their variables"),
+}
 VARIANT_KEYS: Mapping[str, Key] = {
     "flags": Key("flags", "flags the variant sets; the first one decides whether the lever still counts"),
     "env": Key("env", "variables the variant sets"),
@@ -61,6 +67,7 @@ PLAYBOOK_KEYS: Mapping[str, Key] = {
     "protect": Key("table", "never changed, whatever happens", keys=PROTECT_KEYS),
     "allow": Key("table", "exceptions from what is always protected", keys=ALLOW_KEYS),
     "lever": Key("tables", "what the operator wants, most wanted first", keys=LEVER_KEYS),
+    "fallback": Key("table", "settings known to start this model", keys=FALLBACK_KEYS),
     "health": Key("table", "what healthy means", keys=HEALTH_KEYS),
     "budget": Key("table", "how much may be spent", keys=BUDGET_KEYS),
 }
@@ -93,12 +100,13 @@ def _playbook(document: Document) -> Playbook:
         levers=levers,
         health=_health(document, values["health"]),
         budget=Budget(**values["budget"]),
+        fallback=_fallback(values["fallback"]),
         path=str(document.path),
         text=document.text,
     )
     _no_secrets(document, playbook, facts)
     _levers_apart(document, playbook, facts)
-    _levers_unprotected(document, playbook, facts)
+    _unprotected(document, playbook, facts)
     return playbook
 
 
@@ -160,10 +168,27 @@ def _variant(document: Document, given: Any, at: KeyPath) -> Variant:
     return Variant(values["flags"], values["env"], values["needs"], values["versions"])
 
 
+def _fallback(values: Mapping[str, Any]) -> Settings | None:
+    return Settings(values["flags"], values["env"]) if values["flags"] or values["env"] else None
+
+
 def _flags_given(playbook: Playbook) -> Iterator[tuple[KeyPath, str]]:
     """Yield every place where the playbook names a flag to set, and the flag."""
     yield from ((("flags", name), name) for name in playbook.flags)
+    yield from _changeable_flags(playbook)
+
+
+def _changeable_flags(playbook: Playbook) -> Iterator[tuple[KeyPath, str]]:
+    """Yield every place outside the base flags where a flag is set, and the flag: none of them may be protected."""
     yield from _lever_flags(playbook)
+    fallback = playbook.fallback.flags if playbook.fallback else {}
+    yield from ((("fallback", "flags", name), name) for name in fallback)
+
+
+def _changeable_variables(playbook: Playbook) -> Iterator[tuple[KeyPath, str]]:
+    yield from _lever_variables(playbook)
+    fallback = playbook.fallback.env if playbook.fallback else {}
+    yield from ((("fallback", "env", name), name) for name in fallback)
 
 
 def _lever_flags(playbook: Playbook) -> Iterator[tuple[KeyPath, str]]:
@@ -201,18 +226,23 @@ def _levers_apart(document: Document, playbook: Playbook, facts: Mapping[str, Fl
             raise document.error(at, f"levers {names} both name {name}", next="leave it in one of them")
 
 
-def _levers_unprotected(document: Document, playbook: Playbook, facts: Mapping[str, FlagFact]) -> None:
+def _unprotected(document: Document, playbook: Playbook, facts: Mapping[str, FlagFact]) -> None:
     protected = {_canonical(n, facts) for n in playbook.protect_flags}
     allowed = {_canonical(n, facts) for n in playbook.allow_flags}
-    for at, name in _lever_flags(playbook):
+    for at, name in _changeable_flags(playbook):
         if _canonical(name, facts) in protected:
-            raise document.error(at, f"{name} is protected but stands in a lever", next="take it out of one of them")
+            raise _is_protected(document, at, name, "protected", "take it out of one of them")
         if name in facts and facts[name].always_protected and _canonical(name, facts) not in allowed:
-            text = f"{name} is always protected but stands in a lever"
-            raise document.error(at, text, next=f'add "{name}" to [allow] flags, or move it to [flags]')
-    for at, name in _lever_variables(playbook):
+            cure = f'add "{name}" to [allow] flags, or move it to [flags]'
+            raise _is_protected(document, at, name, "always protected", cure)
+    for at, name in _changeable_variables(playbook):
         if name in playbook.protect_env:
-            raise document.error(at, f"{name} is protected but stands in a lever", next="take it out of one of them")
+            raise _is_protected(document, at, name, "protected", "take it out of one of them")
+
+
+def _is_protected(document: Document, at: KeyPath, name: str, how: str, cure: str) -> UsageError:
+    place = "a lever" if at[0] == "lever" else "[fallback]"
+    return document.error(at, f"{name} is {how} but stands in {place}", next=cure)
 
 
 def _canonical(name: str, facts: Mapping[str, FlagFact]) -> str:

@@ -9,7 +9,7 @@ from operator import is_
 from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.lessons import SUSPECTED, Lesson
-from relight.planning.reference import known_good, suspects_halved
+from relight.planning.reference import fallback, known_good, suspects_halved
 from relight.planning.search import Found, Search
 
 # A nogood that rests on diagnoses counts as proved once the doubt left in it is this small.
@@ -72,6 +72,7 @@ def _starts(history: History) -> Iterator[Node]:
         yield start
         yield from known_good(history)
         yield from suspects_halved(history)
+        yield from fallback(history.ground)
 
 
 def _doubted(history: History, active: Sequence[Lesson]) -> Choice:

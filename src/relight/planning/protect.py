@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from relight.planning.names import Names
 from relight.words.knowledge import FlagFact, Knowledge
 from relight.words.playbook import Playbook
-from relight.words.settings import Change, FlagValue
+from relight.words.settings import Change, FlagValue, Settings
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def guard_of(playbook: Playbook, overrides: Change, names: Names, knowledge: Kno
     """Return the guard of a playbook: what is always protected less [allow], [protect], and the overrides."""
     firsts = names.canonical
     levers = [v for lever in playbook.levers for v in lever.variants]
-    given = {*playbook.flags, *overrides.set, *(n for v in levers for n in v.flags)}
+    spare = playbook.fallback or Settings()
+    given = {*playbook.flags, *spare.flags, *overrides.set, *(n for v in levers for n in v.flags)}
     return Guard(
         names,
         always=tuple(f.name for f in knowledge.facts.values() if f.always_protected),
@@ -87,6 +88,6 @@ def guard_of(playbook: Playbook, overrides: Change, names: Names, knowledge: Kno
         env=playbook.protect_env | overrides.variables,
         others=playbook.protect_others,
         given=frozenset(firsts(n) for n in given),
-        given_env=frozenset({*playbook.env, *overrides.set_env, *(n for v in levers for n in v.env)}),
+        given_env=frozenset({*playbook.env, *spare.env, *overrides.set_env, *(n for v in levers for n in v.env)}),
         facts={firsts(name): fact for name, fact in knowledge.facts.items()},
     )

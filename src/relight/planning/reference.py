@@ -1,29 +1,55 @@
-"""Settings known to work, as points of the search: from earlier runs, and halfway back to them."""
+"""Settings known to work, as points of the search: of earlier runs, the playbook's own, and halfway back to them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from relight.planning.ground import Ground, Node
 from relight.planning.history import History
 from relight.planning.settings import keeps
 from relight.words.attempt import Attempt
-from relight.words.settings import Repair, Settings
+from relight.words.settings import Origin, Repair, Settings
 
+EARLIER = "these settings were healthy in an earlier run"
+PLAYBOOKS = "these settings are the playbook's [fallback]"
 COST_PER_CHANGE = 0.1
-FEW = 3
+COST_OF_FALLBACK = 1.0
 
 
 def known_good(history: History) -> Iterator[Node]:
     """Yield the settings that were healthy in an earlier run, if they leave what is protected alone."""
     good = history.ground.world.known_good
     if good is not None:
-        node = _node_of(good, history.ground, "these settings were healthy in an earlier run")
+        node = _node_of(good, history.ground, EARLIER)
         if node is not None:
             yield node
 
 
-def _node_of(settings: Settings, ground: Ground, why: str) -> Node | None:
+def fallback(ground: Ground) -> Iterator[Node]:
+    """Yield the settings that the playbook says work: dear, because they undo what nothing may be wrong with."""
+    settings = _fallback(ground)
+    node = _node_of(settings, ground, PLAYBOOKS, "isolation", COST_OF_FALLBACK) if settings else None
+    if node is not None:
+        yield node
+
+
+def _fallback(ground: Ground) -> Settings | None:
+    """Return the playbook's fallback with what is protected, and the host's variables, added to it."""
+    given = ground.playbook.fallback
+    if given is None or ground.start is None:
+        return None
+    start, named = ground.settings(ground.start), {ground.names.canonical(n) for n in given.flags}
+    flags = {
+        n: v for n, v in start.flags.items() if ground.guard.protected(n) and ground.names.canonical(n) not in named
+    }
+    env = {n: v for n, v in start.env.items() if n in ground.guard.env or n in ground.world.host_env}
+    return Settings({**flags, **given.flags}, {**env, **given.env})
+
+
+def _node_of(
+    settings: Settings, ground: Ground, why: str, origin: Origin = "operator", cost: float = COST_PER_CHANGE
+) -> Node | None:
     node = Node(tuple(_position(i, settings, ground) for i in range(len(ground.levers))))
-    repair = _difference(ground.settings(node), settings, ground, why)
+    repair = _priced(_difference(ground.settings(node), settings, ground), why, origin, cost)
     if not repair:
         return node
     # Flags of ours that the engine no longer has are dropped by the refusal, and with them the whole proposal.
@@ -45,32 +71,32 @@ def _likeness(lever: int, position: int, settings: Settings, ground: Ground) -> 
     return same - len(variant.flags), -position
 
 
-def _difference(ours: Settings, theirs: Settings, ground: Ground, why: str) -> Repair:
+def _priced(repair: Repair, why: str, origin: Origin, cost: float) -> Repair:
+    size = len(repair.names) + len(repair.variables)
+    return replace(repair, why=why, origin=origin, cost=size * cost)
+
+
+def _difference(ours: Settings, theirs: Settings, ground: Ground) -> Repair:
     a, b = ground.names.view(ours), ground.names.view(theirs)
     written = {ground.names.canonical(n): v for n, v in theirs.flags.items()}
-    repair = Repair(
+    return Repair(
         set={ground.names.spell(n): written[n] for n in b.flags if a.flags.get(n) != b.flags[n]},
         unset=tuple(ground.names.spell(n) for n in a.flags if n not in b.flags),
         set_env={n: theirs.env[n] for n in b.env if a.env.get(n) != b.env[n]},
         unset_env=tuple(n for n in a.env if n not in b.env),
-        why=why,
-        origin="operator",
     )
-    size = len(repair.names) + len(repair.variables)
-    return Repair(repair.set, repair.unset, repair.set_env, repair.unset_env, why, "operator", size * COST_PER_CHANGE)
 
 
 def suspects_halved(history: History) -> Iterator[Node]:
     """Yield, after a failure nobody could name, settings that go halfway back to those known to work."""
-    last, good = history.last, history.ground.world.known_good
+    last, good = history.last, history.ground.world.known_good or _fallback(history.ground)
     if last is None or good is None or last not in history.failures or _named(last):
         return
     suspects = _suspects(last, good, history)
-    if len(suspects) > FEW:
-        half = suspects[: len(suspects) // 2]
-        node = _halfway(last, good, half, history.ground)
-        if node is not None:
-            yield node
+    half = suspects[: (len(suspects) + 1) // 2]
+    node = _halfway(last, good, half, history.ground) if half else None
+    if node is not None:
+        yield node
 
 
 def _named(attempt: Attempt) -> bool:

@@ -33,7 +33,15 @@ def written(playbook: Playbook, world: World, ground: Ground) -> tuple[Finding, 
             for name, value in ground.variant(i, position).flags.items():
                 more = flag_finding(name, value, world.parser, world.knowledge)
                 found += [more] if more else []
+    found += _of_fallback(playbook, world.parser, world.knowledge)
     return tuple({f.text: f for f in found}.values())
+
+
+def _of_fallback(playbook: Playbook, parser: HostParser, knowledge: Knowledge) -> Iterator[Finding]:
+    for name, value in (playbook.fallback or Settings()).flags.items():
+        found = flag_finding(name, value, parser, knowledge)
+        if found:
+            yield found
 
 
 def misnamed(

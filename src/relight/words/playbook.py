@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from relight.words.settings import FlagValue
+from relight.words.settings import FlagValue, Settings
 
 Judge: TypeAlias = Literal["strict", "shape", "off"]
 
@@ -66,7 +66,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Playbook:
-    """Base settings, levers, what is protected, health and budget. `text` is the file as read."""
+    """Base settings, levers, what is protected, health and budget.
+
+    `fallback` is settings its author knows to work, without what is protected. `text` is the file as read.
+    """
 
     name: str
     engine: str = "sglang"
@@ -79,5 +82,6 @@ class Playbook:
     levers: tuple[Lever, ...] = ()
     health: Health = field(default_factory=Health)
     budget: Budget = field(default_factory=Budget)
+    fallback: Settings | None = None
     path: str = ""
     text: str = ""
