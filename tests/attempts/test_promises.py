@@ -67,6 +67,31 @@ def test_a_download_does_not_count_for_the_deadline_of_a_start(bench: Bench) -> 
     assert "download" in {phase.name for phase in record.attempts[0].phases}
 
 
+BLOBS = "/home/tester/.cache/huggingface/hub/models--owner--m/blobs"
+
+
+@pytest.mark.parametrize(
+    ("growing", "outcome"),
+    [({f"{BLOBS}/ab12.incomplete": 1e6}, "healthy"), ({f"{BLOBS}/ab12": 1e6}, "hung"), ({}, "hung")],
+)
+def test_a_fetch_that_shows_no_bar_is_seen_by_its_growing_files(
+    bench: Bench, growing: dict[str, float], outcome: str
+) -> None:
+    log = "[2026-11-29 10:00:00] Load weight begin. avail mem=94.60 GB\n"
+    slow = Act(log, later=((300.0, f"[2026-11-29 10:00:03] {READY}"),), listens=300.0, answers=sound)
+    bench.scripted(lambda _: slow).growing = growing
+    asked = book(
+        flags={"model-path": "owner/m", "port": PORT},
+        health=Health(judge="shape", soak=0.0, deadline=120.0),
+        budget=Budget(attempts=1),
+    )
+
+    record = bench.run(asked)
+
+    assert record.attempts[0].outcome == outcome
+    assert ("download" in {phase.name for phase in record.attempts[0].phases}) == (outcome == "healthy")
+
+
 def test_a_download_has_a_limit_of_its_own(bench: Bench) -> None:
     steps = tuple((60.0 * n, DOWNLOAD.format(n, 1)) for n in range(1, 50))
     short = Health(judge="shape", soak=0.0, download=300.0)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from relight.attempts.fetching import hub_cache, is_path
 from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import cases, parse_findings, requested, unfit_findings
-from relight.cli.model import ModelSeen, hub_cache, is_path, shards
+from relight.cli.model import ModelSeen, shards
 from relight.cli.seen import Seen
 from relight.cli.validated import mended, refusals
 from relight.config.knowledge import load_knowledge

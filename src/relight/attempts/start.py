@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from relight.attempts.autopsy import with_autopsy
 from relight.attempts.effects import guide_of, in_effect, remarks
+from relight.attempts.fetching import Fetching, blobs
 from relight.attempts.follow import log_of
 from relight.attempts.health import Interview, died_meanwhile, judged, whose
 from relight.attempts.judge.book import Book
@@ -14,6 +15,7 @@ from relight.attempts.site import Site
 from relight.attempts.spent import count_absence
 from relight.attempts.watch import POLL, Ending, Vigil, ended
 from relight.hosts.values import Status
+from relight.words.attempt import Attempt
 from relight.words.errors import RelightError
 
 LISTEN_EVERY = 3.0
@@ -31,7 +33,8 @@ def follow(site: Site, n: int, book: Book) -> Ending:
     with log_of(site, n) as follower:
         now = site.clock.monotonic()
         began = now - (_running_for(site, status) if again else 0.0)
-        vigil = Vigil(site, attempt, follower, began, now, status, phases={p.name: p for p in attempt.phases})
+        phases = {p.name: p for p in attempt.phases}
+        vigil = Vigil(site, attempt, follower, began, now, status, phases=phases, fetching=_fetching(site, attempt))
         ending, info = _verdict(vigil, book)
         if ending.outcome == "hung":
             ending = with_autopsy(site, n, ending, vigil.status.tree)
@@ -43,6 +46,11 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         return replace(
             ending, effective=effective, judged=(*ending.judged, *said, *touched), lines=(*ending.lines, *touched)
         )
+
+
+def _fetching(site: Site, attempt: Attempt) -> Fetching:
+    home = site.known.facts.home if site.known else ""
+    return Fetching(site.host, blobs(attempt.settings, home) if home else "")
 
 
 def _running_for(site: Site, status: Status) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from relight.attempts.clock import stamp
+from relight.attempts.fetching import Fetching
 from relight.attempts.follow import Follower
 from relight.attempts.prepare import renew
 from relight.attempts.site import Site
@@ -16,6 +17,8 @@ POLL = 0.5
 """Seconds between two looks at the log while nothing arrives."""
 BLINK = 2.0
 """Seconds a log's channel may be away, or take to open, before that counts as absence."""
+FETCHING = frozenset({None, "args", "init_dist", "load_weights"})
+"""Phases in which the engine may fetch its model."""
 GRACE = 20.0
 """Seconds a server may take to die after its log showed the end; launches switch the slow crash diagnostics off."""
 
@@ -52,6 +55,7 @@ class Vigil:
     downloading: float = 0.0
     away: float = 0.0
     memory: list[tuple[float, int]] = field(default_factory=list)
+    fetching: Fetching | None = None
 
     @property
     def now(self) -> float:
@@ -66,9 +70,21 @@ class Vigil:
             self.moved = self.now
         if self.follower.down > BLINK:
             self.away += self.now - before
-        if self.follower.progress.phase == "download":
+        if self._downloads():
             self.downloading += self.now - before
         self._tell(marks)
+
+    def _downloads(self) -> bool:
+        """Say whether the model is being fetched: the log says so, or, where it shows no bar, its files grow."""
+        phase = self.follower.progress.phase
+        if phase == "download" or phase not in FETCHING:
+            return phase == "download"
+        goes_on = self.fetching is not None and self.fetching.look(self.now)
+        if goes_on and "download" not in self.phases:
+            self._begin("download")
+            self.site.note("phase", self.attempt.n, attempt={"phases": tuple(self.phases.values())})
+            self.site.tell("phase", self.attempt.n, name="download", i=None, n=None)
+        return goes_on
 
     def _tell(self, marks: tuple[Mark, ...]) -> None:
         # Every rank says when a phase ends; what only moves an end is journaled with the next beginning, or at the end.
@@ -85,15 +101,18 @@ class Vigil:
         """Take in what a mark says of the phases; say whether one began."""
         if mark.role == "fact" or not mark.phase:
             return False
-        now = self.site.stamp()
         known = self.phases.get(mark.phase)
         if known is None:
-            self.phases = {k: replace(p, ended=p.ended or now) for k, p in self.phases.items()}
-            self.phases[mark.phase] = Phase(mark.phase, now)
+            self._begin(mark.phase)
             return True
         if mark.role in {"end", "ready"}:
-            self.phases[mark.phase] = replace(known, ended=now)
+            self.phases[mark.phase] = replace(known, ended=self.site.stamp())
         return False
+
+    def _begin(self, phase: str) -> None:
+        now = self.site.stamp()
+        self.phases = {k: replace(p, ended=p.ended or now) for k, p in self.phases.items()}
+        self.phases[phase] = Phase(phase, now)
 
     def close_phases(self) -> tuple[Phase, ...]:
         """End every open phase now and return all."""

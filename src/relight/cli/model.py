@@ -1,10 +1,10 @@
 """Where a model is on a host, whether all of it is there, and how big it is."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from relight.attempts.fetching import hub_cache, is_path
 from relight.hosts.interface import Host
 from relight.hosts.values import Disk
 from relight.words.settings import Settings
@@ -48,18 +48,6 @@ def look_at_model(host: Host, home: str, settings: Settings) -> ModelSeen | None
         return ModelSeen(name, "hub", disk=disk, offline=offline)
     seen = _inside(host, name, "hub", folder)
     return ModelSeen(name, "hub", seen.folder, seen.missing, seen.bytes, disk, offline)
-
-
-def is_path(name: str) -> bool:
-    """Say whether a model's name can only be a path: the hub knows OWNER/NAME, without a leading dot or slash."""
-    return name.startswith(("/", ".", "~")) or name.count("/") > 1
-
-
-def hub_cache(env: Mapping[str, str], home: str) -> str:
-    """Return the folder in which the hub's client keeps models on the host."""
-    if env.get("HF_HUB_CACHE"):
-        return env["HF_HUB_CACHE"]
-    return f"{env.get('HF_HOME') or f'{home}/.cache/huggingface'}/hub"
 
 
 def _snapshot(host: Host, cache: str, name: str, revision: str) -> str:

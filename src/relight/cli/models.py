@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from relight.cli.model import WEIGHTS, hub_cache
+from relight.attempts.fetching import hub_cache
+from relight.cli.model import WEIGHTS
 from relight.hosts.interface import Host
 
 PLACES = ("/models", "/data/models", "/mnt/models", "/data", "/opt/models")

@@ -89,6 +89,7 @@ class ScriptedHost:
 
     `orders` are the launches as they came (one per attempt id); `asked` names every question in order. More than
     `limit` questions raise TooManyQuestionsError. `validator` answers argument validation (None: it cannot be asked).
+    `growing` are files that grow by so many bytes a second; folders list them beside `files`.
     """
 
     play: Callable[[LaunchOrder], Act]
@@ -101,6 +102,7 @@ class ScriptedHost:
     options: HostParser = field(default_factory=lambda: HostParser(()))
     validator: Callable[[Sequence[Settings]], Validation] | None = None
     files: dict[str, bytes] = field(default_factory=dict)
+    growing: dict[str, float] = field(default_factory=dict)
     commands: Callable[[Sequence[str]], Ran] | None = None
     strangers: tuple[HostProcess, ...] = ()
     foreign_listeners: tuple[Listener, ...] = ()
@@ -188,10 +190,12 @@ class ScriptedHost:
         return Stat("folder", 0) if any(f.startswith(path.rstrip("/") + "/") for f in self.files) else None
 
     def list_dir(self, path: str, *, timeout: float = 20.0) -> tuple[Entry, ...]:
-        """Return the names of `files` in a folder."""
+        """Return the names of `files` and `growing` in a folder."""
         self._note("list_dir")
-        below = {f.removeprefix(path.rstrip("/") + "/"): d for f, d in self.files.items() if f.startswith(path + "/")}
-        return tuple(Entry(name, "file", len(data)) for name, data in sorted(below.items()) if "/" not in name)
+        sizes = {f: len(d) for f, d in self.files.items()}
+        sizes |= {f: int(rate * self.clock.monotonic()) for f, rate in self.growing.items()}
+        below = {f.removeprefix(path.rstrip("/") + "/"): s for f, s in sizes.items() if f.startswith(path + "/")}
+        return tuple(Entry(name, "file", size) for name, size in sorted(below.items()) if "/" not in name)
 
     def run(
         self,
