@@ -85,9 +85,12 @@ def engine(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def host_at(tmp_path: Path) -> Iterator[Callable[..., AgentHost]]:
+def host_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AgentHost]]:
     """Make hosts of this machine with a work folder of their own; whatever they started is ended afterwards."""
     hosts: list[AgentHost] = []
+    (tmp_path / "locks").mkdir(mode=0o777)
+    (tmp_path / "locks").chmod(0o1777)
+    monkeypatch.setenv("RELIGHT_LOCKS", str(tmp_path / "locks"))
 
     def make(**more: Any) -> AgentHost:
         hosts.append(local_host(**{"workdir": tmp_path / "work", **more}))

@@ -41,8 +41,8 @@ def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
 
 def _held(locked: Sequence[Holder]) -> tuple[str, ...]:
     """Return one sentence per owner, with all that it holds."""
-    owners = dict.fromkeys(holder.owner for holder in locked)
-    return tuple(f"{', '.join(h.what for h in locked if h.owner == o)} held by {o}" for o in owners)
+    owners = dict.fromkeys(holder.who for holder in locked)
+    return tuple(f"{', '.join(h.what for h in locked if h.who == who)} held by {who}" for who in owners)
 
 
 def server_name(server: Status) -> str:

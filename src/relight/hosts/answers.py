@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from relight.hosts.values import Leftover, Status, Stopped
+from relight.hosts.values import Holder, Leftover, Owner, Status, Stopped
 from relight.words.attempt import Exit
 from relight.words.host import HostProcess
+from relight.words.text import shown
 
 PLAIN = (
     "attempt_id", "state", "pid", "started", "ended", "boot_id", "log", "log_size", "reason", "supervised", "run",
@@ -34,6 +35,12 @@ def read_stopped(said: Mapping[str, Any]) -> Stopped:
 def read_leftover(said: Mapping[str, Any]) -> Leftover:
     """Return a leftover."""
     return Leftover(**said)
+
+
+def read_holder(said: Mapping[str, Any]) -> Holder:
+    """Return who holds a card or port; another account may have written it."""
+    owner = {**shown(dict(said["owner"])), "pid": int(said["owner"]["pid"])}
+    return Holder(said["what"], Owner(**owner), said["beat"], said.get("account", ""))
 
 
 def _exit(said: Mapping[str, Any]) -> Exit:

@@ -9,7 +9,7 @@ from typing import Any
 
 import tenacity
 
-from relight.hosts.answers import read_leftover, read_process, read_status, read_stopped
+from relight.hosts.answers import read_holder, read_leftover, read_process, read_status, read_stopped
 from relight.hosts.channel import Asker, Channel, open_channel
 from relight.hosts.link import CommandError, Link, LinkError
 from relight.hosts.oracle import answers, command
@@ -293,7 +293,7 @@ class AgentHost:
         """Take or renew a lock."""
         wanted = [f"gpu {n}" for n in gpus] + ([] if port is None else [f"port {port}"])
         said = self._ask("lock", owner=vars(owner), wanted=wanted, timeout=timeout)
-        return tuple(Holder(s["what"], Owner(**s["owner"]), s["beat"]) for s in said)
+        return tuple(map(read_holder, said))
 
     def unlock(self, owner: Owner, *, timeout: float = 20.0) -> None:
         """Give a lock back."""

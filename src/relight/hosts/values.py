@@ -99,12 +99,23 @@ class Ran:
 
 
 @dataclass(frozen=True)
+class NodeOrder:
+    """What one node of several gets beside what all of them get: more words for `argv`, variables, secrets."""
+
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    secret_flags: Mapping[str, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class LaunchOrder:
     """One server to start. `argv` is what follows `PYTHON -m MODULE`; `attempt_id` makes it idempotent.
 
     `env` is what the settings give (hosts.toml env included); `secrets` are added to it and travel by the channel only;
     `secret_flags` go into a 0600 file given by --config. `run`, `port` and `gpus` are remembered beside the attempt
-    so that a later run can name whose server it meets; `title` is free text for the same purpose.
+    so that a later run can name whose server it meets; `title` is free text for the same purpose. `nodes`, in the
+    order of rank, is for several hosts that carry one server: what each gets beside the rest.
     """
 
     attempt_id: str
@@ -116,6 +127,7 @@ class LaunchOrder:
     run: str = ""
     port: int | None = None
     title: str = ""
+    nodes: tuple[NodeOrder, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +149,9 @@ class Status:
 
     `reason` says why it could not start or how it ended without a record ("the host was rebooted", "the supervisor
     was killed"). `supervised` is False while the server lives and its supervisor does not. `log_size` counts every
-    byte ever written, rolled files included; `boot_id` is the boot it was started in.
+    byte ever written, rolled files included; `boot_id` is the boot it was started in. Over several hosts `nodes` holds
+    what each says, in the order of rank: the rest is then about the first node, `tree` about all, and `state` is
+    "ended" as soon as one node ended.
     """
 
     attempt_id: str
@@ -157,11 +171,17 @@ class Status:
     gpus: tuple[int, ...] | None = None
     title: str = ""
     stopped: bool = False
+    nodes: tuple["Status", ...] = ()
 
     @property
     def alive(self) -> bool:
         """Say whether anything of this attempt may still run."""
         return self.state in {"starting", "running"} or any(p.state != "Z" for p in self.tree)
+
+    @property
+    def serves(self) -> bool:
+        """Say whether the server may still serve: alive, and none of several nodes has ended."""
+        return self.alive and not any(node.state in {"none", "ended"} for node in self.nodes)
 
 
 @dataclass(frozen=True)
@@ -239,11 +259,21 @@ class Owner:
 
 @dataclass(frozen=True)
 class Holder:
-    """A GPU or port held by somebody else: `what` is "gpu 3" or "port 30000"; `beat` its last sign of life."""
+    """A GPU or port held by somebody else: `what` is "gpu 3" or "port 30000"; `beat` its last sign of life.
+
+    `account` is the host's account that holds it, "" where that is the one we are logged in as. The host vouches for
+    it; what `owner` says is that account's own word.
+    """
 
     what: str
     owner: Owner
     beat: float
+    account: str = ""
+
+    @property
+    def who(self) -> str:
+        """Return who holds it."""
+        return f"{self.owner}, account {self.account}" if self.account else str(self.owner)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,11 @@ class Lab:
         home = write_home(self.folder, self.python.parent)
         keys = make_keys(self.folder / "ssh")
         user = pwd.getpwuid(os.getuid()).pw_name
-        env = {"HOME": str(home), "PATH": f"{self.python.parent}{os.pathsep}{os.defpath}"}
+        # The machine has its own locks: what this one really runs, or another lab, is not in its way.
+        locks = self.folder / "locks"
+        locks.mkdir()
+        path = f"{self.python.parent}{os.pathsep}{os.defpath}"
+        env = {"HOME": str(home), "PATH": path, "RELIGHT_LOCKS": str(locks)}
         self._front = open_front(self.folder / "ssh", keys, user, str(self.python), env, sshd=sshd)
         return HostSpec(
             name="lab",

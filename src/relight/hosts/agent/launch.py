@@ -10,6 +10,7 @@ import time
 import zlib
 from typing import Any
 
+from relight.hosts.agent.claims import note_server
 from relight.hosts.agent.environment import launch_env, launch_python
 from relight.hosts.agent.folders import (
     Refused,
@@ -40,6 +41,7 @@ def ask_launch(site: Site, attempt: str, order: dict[str, Any]) -> dict[str, Any
             prepare(site, folder, order)
             start_supervisor(site, supervisor_order(site, attempt, folder, order))
         state = wait_for_start(folder)
+    note_server(site, order["run"])
     return {
         "attempt_id": attempt,
         "pid": (state.get("server") or [None])[0],

@@ -8,20 +8,29 @@ from contextlib import suppress
 from typing import Any
 
 from relight.hosts.agent.attempts import ask_attempts
+from relight.hosts.agent.claims import claim, release
 from relight.hosts.agent.folders import Site, boot_id, flocked, make_private, read_json, write_json
 
 STALE = 120.0
 
 
 def ask_lock(site: Site, owner: dict[str, Any], wanted: list[str]) -> list[dict[str, Any]]:
-    """Take or renew a lock for a run; answer who else holds what ([]: it is the run's)."""
+    """Take or renew a lock for a run; answer who else holds what ([]: it is the run's).
+
+    Runs of the same account and work folder are kept apart by its locks, all others of the host by claims.
+    """
     folder = make_private(os.path.join(site.workdir, "locks"))
     with flocked(os.path.join(folder, ".guard")):
         held = live_locks(site, folder)
         others = [lock for lock in held if lock["owner"]["run"] != owner["run"]]
         taken = [dict(lock, what=what) for lock in others for what in lock["wanted"] if what in wanted]
+        claims = [] if taken else claim(site, owner, wanted)
+        taken += [dict(other, what=what) for other in claims for what in other["wanted"] if what in wanted]
         if taken:
-            return [{"what": t["what"], "owner": t["owner"], "beat": t["at"]} for t in taken]
+            return [
+                {"what": t["what"], "owner": t["owner"], "beat": t["at"], "account": t.get("account", "")}
+                for t in taken
+            ]
         beat = {"owner": owner, "wanted": wanted, "boot": boot_id(), "beat": time.monotonic(), "at": time.time()}
         write_json(lock_file(folder, owner), beat)
     return []
@@ -32,6 +41,7 @@ def ask_unlock(site: Site, owner: dict[str, Any]) -> None:
     folder = make_private(os.path.join(site.workdir, "locks"))
     with suppress(OSError):
         os.unlink(lock_file(folder, owner))
+    release(site, owner["run"])
 
 
 def lock_file(folder: str, owner: dict[str, Any]) -> str:
