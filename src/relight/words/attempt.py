@@ -42,13 +42,33 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class NodeEnd:
+    """One node of an attempt over several hosts: its log here, how it ended, and what its own log shows of that.
+
+    `ended` is RFC 3339 UTC by our clock; `stopped`: it lived until relight ended it. `first`: it failed first, so its
+    log is the one that the attempt's diagnosis is about. `kind` and `text` are the cause in its own log.
+    """
+
+    rank: int
+    host: str
+    log: str = ""
+    exit: Exit | None = None
+    ended: str | None = None
+    stopped: bool = False
+    first: bool = False
+    kind: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One set of settings and what became of it. Only rungs dummy and real are launches.
 
     `choice` maps each lever to the position (from 1) of its variant, None for off;
     `effective` is what the engine said it resolved, where it said so; `gpu_memory` holds (seconds since `started`,
     MiB in use on the fullest card); `remarks` are relight's own sentences, read by the diagnosis after the log;
-    `measured` are figures the judge took on the way; `because` is why the plan launched it.
+    `measured` are figures the judge took on the way; `because` is why the plan launched it. `nodes` is empty where one
+    host carries it; otherwise `argv` and `log` are the first node's.
     """
 
     n: int
@@ -72,6 +92,7 @@ class Attempt:
     remarks: tuple[str, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
     because: str = ""
+    nodes: tuple[NodeEnd, ...] = ()
 
     @property
     def launched(self) -> bool:

@@ -17,7 +17,10 @@ class SecretSource:
 
 @dataclass(frozen=True)
 class HostSpec:
-    """One [hosts.NAME] table (CONTRACT.md section 2). Local paths are absolute; workdir and python are the host's."""
+    """One [hosts.NAME] table (CONTRACT.md section 2). Local paths are absolute; workdir and python are the host's.
+
+    `node_address` is where the other nodes of one server reach this host, None: that is found out.
+    """
 
     name: str
     address: str
@@ -32,11 +35,15 @@ class HostSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
     secret_flags: Mapping[str, SecretSource] = field(default_factory=dict)
+    node_address: str | None = None
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One card, memory in MiB, `power` in watts, `utilisation` in percent; None where it does not say."""
+    """One card, memory in MiB, `power` in watts, `utilisation` in percent; None where it does not say.
+
+    `node` is the host it is in, "" where there is only one.
+    """
 
     index: int
     name: str
@@ -47,6 +54,7 @@ class Gpu:
     processes: tuple["GpuProcess", ...] = ()
     power: float | None = None
     utilisation: float | None = None
+    node: str = ""
 
 
 @dataclass(frozen=True)
