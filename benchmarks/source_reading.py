@@ -163,6 +163,13 @@ def census(tree: Path) -> list[Site]:
     return found
 
 
+def spread(seconds: Iterable[float]) -> str:
+    """Say how long the usual, the slow and the slowest took, in milliseconds of CPU."""
+    found = sorted(seconds) or [0.0]
+    median, most = found[len(found) // 2], found[len(found) * 9 // 10]
+    return f"median {median * 1000:.0f}, p90 {most * 1000:.0f}, slowest {found[-1] * 1000:.0f} ms of CPU"
+
+
 def print_census(version: str, found: list[Site]) -> float:
     share = 1.0
     for kind in ("assert", "raise", "both"):
@@ -178,9 +185,7 @@ def print_census(version: str, found: list[Site]) -> float:
         )
         share = right / max(1, len(pure))
         print(f"{version:12} {kind:7} {len(sites):6} {len(pure):15} {right:11} {share:7.1%} {flagged:19}")
-    slowest = max(s.seconds for s in found)
-    mean = sum(s.seconds for s in found) / len(found)
-    print(f"{version:12} reading: mean {mean * 1000:.0f} ms, slowest {slowest * 1000:.0f} ms")
+    print(f"{version:12} reading: {spread(s.seconds for s in found)}")
     return share
 
 
@@ -382,7 +387,7 @@ def live(python: str, base_words: list[str], seed: int, most: int, show: bool) -
         f"confirmed but refused when asked again: {wrong}"
     )
     print(
-        f"  slowest reading and solving: {max((c.seconds for c in refused), default=0) * 1000:.0f} ms of CPU; "
+        f"  reading and solving: {spread(c.seconds for c in refused)}; "
         f"{host.asked} candidates asked, {host.seconds / max(1, host.asked) * 50:.1f} s per 50 after the import"
     )
     if show:

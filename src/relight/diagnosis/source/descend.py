@@ -89,7 +89,7 @@ class Descent:
 
     def _into(self, depth: int, scope: Scope, guards: list[Guard]) -> Outcome:
         frame = self._frames[depth]
-        body = frame.function.body if frame.function else frame.module.tree.body
+        body = frame.function.body if frame.function else frame.module.source.tree.body
         return self._block(body, 0, depth, scope, guards)
 
     def _block(self, body: list[ast.stmt], level: int, depth: int, scope: Scope, guards: list[Guard]) -> Outcome:

@@ -2,9 +2,9 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, names
+from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, note_names
 
 
 class Unknown:
@@ -22,6 +22,7 @@ class Fault:
 
 
 UNKNOWN, FAULT = Unknown(), Fault()
+Lookup: TypeAlias = Callable[[Field | Env | Opaque], Any]
 TYPES: dict[str, type | tuple[type, ...]] = {
     "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "tuple": tuple, "set": set,
     "List": list, "Dict": dict, "Sequence": (list, tuple), "Mapping": dict, "NoneType": type(None),
@@ -74,40 +75,52 @@ def truth(value: Any) -> Any:
 class Evaluation:
     """One evaluation: `lookup` gives the value of a field or variable, `held` conditions known from the failure itself.
 
-    `held` maps the id of a term to its truth when the engine failed; it counts only for terms that do not read one of
-    the `changed` names.
+    `held` maps the id of a term to its truth when the engine failed. `differs` builds further evaluations on this one:
+    what reads none of their changed names is taken from here.
     """
 
-    def __init__(
-        self,
-        lookup: Callable[[Field | Env | Opaque], Any],
-        held: Mapping[int, bool] | None = None,
-        changed: frozenset[str] = frozenset(),
-        reads: dict[int, frozenset[str]] | None = None,
-    ) -> None:
-        self._lookup, self._held, self._changed = lookup, held or {}, changed
-        self._reads = reads if reads is not None else {}
+    def __init__(self, lookup: Lookup, held: Mapping[int, bool] | None = None) -> None:
+        self._lookup, self._held = lookup, held or {}
+        self._before: Evaluation | None = None
+        self._changed: frozenset[str] = frozenset()
+        self._reads: dict[int, frozenset[str]] = {}
         self._memo: dict[int, Any] = {}
+
+    def differs(self, changed: Mapping[str, Any]) -> "Evaluation":
+        """Return the evaluation in which some fields and variables have other values, all else as here."""
+
+        def lookup(term: Field | Env | Opaque) -> Any:
+            # An opaque part that reads what is changed is not asked for twice: nobody knows what it is now.
+            return UNKNOWN if isinstance(term, Opaque) else changed.get(term.name, UNKNOWN)
+
+        other = Evaluation(lookup)
+        other._before, other._changed, other._reads = self, frozenset(changed), self._reads
+        return other
 
     def truth(self, term: Term) -> Any:
         """Return whether `term` holds: True, False, UNKNOWN or FAULT; what the failure proves of it counts."""
-        key = id(term)
-        if key in self._held and self._untouched(term):
-            return self._held[key]
+        if self._before is not None and self._untouched(term):
+            return self._before.truth(term)
+        if id(term) in self._held:
+            return self._held[id(term)]
         return truth(self.value(term))
 
     def value(self, term: Term) -> Any:
         """Return the value of `term`, UNKNOWN or FAULT."""
         if isinstance(term, Const):
             return term.value
-        if id(term) not in self._memo:
-            self._memo[id(term)] = self._compute(term)
-        return self._memo[id(term)]
+        key = id(term)
+        if key not in self._memo:
+            before = self._before
+            self._memo[key] = before.value(term) if before and self._untouched(term) else self._compute(term)
+        return self._memo[key]
 
     def _untouched(self, term: Term) -> bool:
-        if id(term) not in self._reads:
-            self._reads[id(term)] = names(term)
-        return not self._reads[id(term)] & self._changed
+        found = self._reads.get(id(term))
+        if found is None:
+            note_names(term, self._reads)
+            found = self._reads[id(term)]
+        return found.isdisjoint(self._changed)
 
     def _compute(self, term: Term) -> Any:
         if isinstance(term, Opaque | Env):

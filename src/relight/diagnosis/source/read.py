@@ -9,7 +9,7 @@ from relight.diagnosis.source.descend import Descent, Frame, Outcome
 from relight.diagnosis.source.expressions import term
 from relight.diagnosis.source.reading import Guard, Reading
 from relight.diagnosis.source.scope import Budget, Scope
-from relight.diagnosis.source.syntax import Function, Module, UnreadableError, chain
+from relight.diagnosis.source.syntax import Function, Module, UnreadableError
 from relight.diagnosis.source.terms import Term, names
 
 __all__ = ["Guard", "Reading", "read_failure"]
@@ -61,7 +61,7 @@ def _read(
 
 def _frame(module: Module, line: int) -> Frame:
     """Return the place of a line. Raises UnreadableError where no statement is there."""
-    statements = chain(module.tree, line)
+    statements = module.around(line)
     if not statements:
         raise UnreadableError(f"no statement at line {line}; the file may have changed since the crash")
     found = [n for n, s in enumerate(statements) if isinstance(s, Function)]
@@ -81,11 +81,10 @@ def _frame(module: Module, line: int) -> Frame:
 
 def _outer(callers: Sequence[tuple[str, int]], target: Frame, module: Module, budget: Budget) -> list[Frame]:
     """Return the frames outside the target that lead to it by calls that can be read, outermost first."""
-    known = [_caller(file, line, module, budget) for file, line in callers]
-    given = list(reversed(known)) if known else None
+    given = (_caller(file, line, module, budget) for file, line in reversed(callers))
     frames: list[Frame] = []
     inner = target
-    for outer in given if given is not None else _inferred(target, module):
+    for outer in given if callers else _inferred(target, module):
         if outer is None or inner.function is None or outer.call_to(inner.function.name) is None:
             break
         frames.insert(0, outer)

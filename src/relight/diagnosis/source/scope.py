@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from relight.diagnosis.source.syntax import Function, Module, UnreadableError, lookup_file, path_of
 from relight.diagnosis.source.terms import Term
@@ -11,6 +11,7 @@ from relight.diagnosis.source.terms import Term
 RECEIVERS = frozenset({"self", "server_args", "cfg", "view", "args", "config", "sa"})
 DEPTH = 4
 Reader: TypeAlias = "Callable[[ast.expr, Scope], Term]"
+Defined = TypeVar("Defined")
 Runner: TypeAlias = "Callable[[list[ast.stmt], Scope], Term]"
 
 
@@ -41,7 +42,7 @@ class Budget:
             self.wants[path] = None
         else:
             try:
-                found = Module.read(self.others[key], key)
+                found = Module.beside(self.others[key], key)
             except UnreadableError:
                 found = None
         self._modules[path] = found
@@ -99,27 +100,27 @@ class Scope:
 
     def function(self, name: str) -> tuple[Module, Function] | None:
         """Return a module-level function by its name here, from this file or the one it is imported from."""
-        if name in self.module.functions:
-            return self.module, self.module.functions[name]
-        there = self._imported(name)
-        found = there[0].functions.get(there[1]) if there else None
-        return (there[0], found) if there and found else None
+        return self._found(name, Module.function)
 
     def constant(self, name: str) -> tuple[Module, ast.expr] | None:
         """Return a module-level constant by its name here, from this file or the one it is imported from."""
-        if name in self.module.constants:
-            return self.module, self.module.constants[name]
-        there = self._imported(name)
-        found = there[0].constants.get(there[1]) if there else None
-        return (there[0], found) if there and found is not None else None
+        return self._found(name, Module.constant)
 
     def klass(self, name: str) -> tuple[Module, ast.ClassDef] | None:
         """Return a class by its name here, from this file or the one it is imported from."""
-        if name in self.module.classes:
-            return self.module, self.module.classes[name]
-        there = self._imported(name)
-        found = there[0].classes.get(there[1]) if there else None
-        return (there[0], found) if there and found else None
+        return self._found(name, Module.klass)
+
+    def _found(self, name: str, look: Callable[[Module, str], Defined | None]) -> tuple[Module, Defined] | None:
+        own = look(self.module, name)
+        if own is not None:
+            return self.module, own
+        try:
+            there = self._imported(name)
+            found = look(*there) if there else None
+        except UnreadableError:
+            # A file beside the one that failed: what it would have told stays unknown.
+            return None
+        return (there[0], found) if there and found is not None else None
 
     def _imported(self, name: str) -> tuple[Module, str] | None:
         source = self.module.imports.get(name)

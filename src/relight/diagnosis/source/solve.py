@@ -2,16 +2,15 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from relight.diagnosis.source.domain import Value, env_values, values_for
 from relight.diagnosis.source.evaluate import FAULT, UNKNOWN, Evaluation
 from relight.diagnosis.source.explain import failure, said
 from relight.diagnosis.source.known import Known
 from relight.diagnosis.source.reading import Reading
-from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, names, walk
+from relight.diagnosis.source.terms import Const, Env, Field, Op, Term, names, walk
 from relight.diagnosis.source.values import Values
 from relight.diagnosis.source.wishes import Wishes
 from relight.words.parser import HostParser
@@ -68,7 +67,6 @@ class Problem:
     reading: Reading
     known: Known
     wishes: Wishes
-    _reads: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def failure(self) -> Term:
@@ -194,14 +192,12 @@ class Problem:
         return [check for check in self.reading.checks if before.truth(check) is not False]
 
     def _with(self, edits: tuple[Edit, ...]) -> Evaluation:
-        new = {e.name: e.value.value for e in edits}
+        return self._before.differs({e.name: e.value.value for e in edits})
 
-        def lookup(term: Field | Env | Opaque) -> Any:
-            if isinstance(term, Opaque):
-                return UNKNOWN if names(term) & set(new) else self.known.lookup(term)
-            return new[term.name] if term.name in new else self.known.lookup(term)
-
-        return Evaluation(lookup, self.held, frozenset(new), self._reads)
+    @cached_property
+    def _before(self) -> Evaluation:
+        """The failure as it was."""
+        return Evaluation(self.known.lookup, self.held)
 
     def _cost(self, edits: tuple[Edit, ...]) -> float:
         """Return what edits cost; to meet the condition is better than to avoid the question."""

@@ -1,56 +1,14 @@
-"""Parse a source file within bounds and find one's way in it. Nothing here executes what it reads."""
+"""Find one's way in a source file: what it defines, what it imports, which statements are around a line."""
 
 import ast
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-LARGEST, LONGEST_FILE = 4 << 20, 30_000
+from relight.diagnosis.source.sections import LONGEST_FILE, Parsed, Sections, UnreadableError, bodies, parsed, sections
+
+__all__ = ["Function", "Imported", "Module", "UnreadableError"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-class UnreadableError(Exception):
-    """A source text that cannot be read; says why."""
-
-
-def parse(text: str, line: int | None = None) -> ast.Module:
-    """Parse a file; of a very long one only the top-level block around `line`. Raises UnreadableError.
-
-    The last few trees are kept: one failure after another is read from the same files.
-    """
-    if len(text) > LARGEST:
-        raise UnreadableError(f"the file is larger than {LARGEST >> 20} MiB")
-    text = text.removeprefix("\ufeff")
-    rows = text.split("\n")
-    if len(rows) > LONGEST_FILE:
-        text = _block(rows, line)
-    return _parsed(text)
-
-
-@lru_cache(maxsize=6)
-def _parsed(text: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            # The parser warns about odd escapes in foreign source; that is not ours to report.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError) as fault:
-        raise UnreadableError(f"it is not valid Python: {fault}") from None
-    except (RecursionError, MemoryError):
-        raise UnreadableError("it is nested too deeply") from None
-
-
-def _block(rows: list[str], line: int | None) -> str:
-    """Return the text with everything but the top-level block around `line` blanked: lines keep their number."""
-    if line is None or not 0 < line <= len(rows):
-        raise UnreadableError(f"the file has more than {LONGEST_FILE} lines")
-    starts = [n for n, row in enumerate(rows) if row[:1] not in {"", " ", "\t", "#", ")", "]", "}", "\r"}]
-    first = max((n for n in starts if n < line), default=0)
-    after = min((n for n in starts if n >= line), default=len(rows))
-    if after - first > LONGEST_FILE:
-        raise UnreadableError(f"the block around line {line} has more than {LONGEST_FILE} lines")
-    return "\n" * first + "\n".join(rows[first:after])
 
 
 def spans(node: ast.AST, line: int) -> bool:
@@ -61,26 +19,16 @@ def spans(node: ast.AST, line: int) -> bool:
     return first <= line <= last
 
 
-def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield the statement lists directly inside a node."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(node, name, None)
-        if isinstance(block, list):
-            yield block
-    for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield inner.body
-
-
-def chain(tree: ast.Module, line: int) -> tuple[ast.stmt, ...]:
+def chain(body: list[ast.stmt], line: int) -> tuple[ast.stmt, ...]:
     """Return the statements around `line`, outermost first; () where no statement is there."""
     found: list[ast.stmt] = []
-    node: ast.AST = tree
+    blocks: Iterable[list[ast.stmt]] = (body,)
     while True:
-        inner = next((s for body in bodies(node) for s in body if spans(s, line)), None)
+        inner = next((s for block in blocks for s in block if spans(s, line)), None)
         if inner is None:
             return tuple(found)
         found.append(inner)
-        node = inner
+        blocks = bodies(inner)
 
 
 @dataclass(frozen=True)
@@ -93,50 +41,56 @@ class Imported:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """A parsed file with an index of what its top level defines."""
+    """A file and what its top level defines; `imports` grows as functions with imports of their own are followed."""
 
     file: str
-    tree: ast.Module
-    functions: dict[str, Function] = field(default_factory=dict)
-    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
-    constants: dict[str, ast.expr] = field(default_factory=dict)
+    source: Parsed | Sections
     imports: dict[str, Imported] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, text: str, file: str, line: int | None = None) -> "Module":
-        """Parse and index a file. Raises UnreadableError."""
-        module = cls(file, parse(text, line))
-        for stmt in _top_level(module.tree.body):
-            module._index(stmt)
+    def read(cls, text: str, file: str, line: int) -> "Module":
+        """Parse the file of a failing line: all of it must be valid. Raises UnreadableError."""
+        return cls._of(parsed(text, line if text.count("\n") > LONGEST_FILE else None), file)
+
+    @classmethod
+    def beside(cls, text: str, file: str) -> "Module":
+        """Return another file, parsed no further than it is asked about. Raises UnreadableError."""
+        return cls._of(sections(text), file)
+
+    @classmethod
+    def _of(cls, source: Parsed | Sections, file: str) -> "Module":
+        module = cls(file, source)
+        for stmt in source.imports:
+            module.import_from(stmt)
         return module
-
-    def _index(self, stmt: ast.stmt) -> None:
-        if isinstance(stmt, Function):
-            self.functions.setdefault(stmt.name, stmt)
-        elif isinstance(stmt, ast.ClassDef):
-            self.classes.setdefault(stmt.name, stmt)
-        elif isinstance(stmt, ast.Assign | ast.AnnAssign):
-            self._constant(stmt)
-        elif isinstance(stmt, ast.ImportFrom):
-            self.import_from(stmt)
-
-    def _constant(self, stmt: ast.Assign | ast.AnnAssign) -> None:
-        target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
-        if isinstance(target, ast.Name) and stmt.value is not None:
-            # Assigned twice (in branches, say) means not constant.
-            known = target.id in self.constants
-            self.constants[target.id] = ast.Name("unknown", ast.Load()) if known else stmt.value
 
     def import_from(self, stmt: ast.ImportFrom) -> None:
         """Note what `from X import a` brings in; relative imports are resolved against the file's own folder."""
         for alias in stmt.names:
             self.imports[alias.asname or alias.name] = Imported("." * stmt.level + (stmt.module or ""), alias.name)
 
+    def function(self, name: str) -> Function | None:
+        """Return a function of the top level."""
+        return next((s for s in self.source.named(name) if isinstance(s, Function)), None)
+
+    def klass(self, name: str) -> ast.ClassDef | None:
+        """Return a class of the top level."""
+        return next((s for s in self.source.named(name) if isinstance(s, ast.ClassDef)), None)
+
+    def constant(self, name: str) -> ast.expr | None:
+        """Return the value of a constant of the top level; what is assigned twice (in branches, say) is none."""
+        found = [s.value for s in self.source.named(name) if isinstance(s, ast.Assign | ast.AnnAssign)]
+        return found[0] if len(found) == 1 else ast.Name("unknown", ast.Load()) if found else None
+
+    def around(self, line: int) -> tuple[ast.stmt, ...]:
+        """Return the statements around a line, outermost first; () where no statement is there."""
+        return chain(self.source.around(line), line)
+
     @cached_property
     def calls(self) -> dict[str, list[ast.Call]]:
         """Every call in the file by the last part of its name."""
         found: dict[str, list[ast.Call]] = {}
-        for node in ast.walk(self.tree):
+        for node in ast.walk(self.source.tree):
             if isinstance(node, ast.Call):
                 found.setdefault(last_name(node.func), []).append(node)
         return found
@@ -145,14 +99,6 @@ class Module:
         """Return a method of a class."""
         body = owner.body if owner else ()
         return next((s for s in body if isinstance(s, Function) and s.name == name), None)
-
-
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, ast.If | ast.Try):
-            for block in bodies(stmt):
-                yield from _top_level(block)
 
 
 def last_name(node: ast.expr) -> str:

@@ -116,3 +116,17 @@ def walk(*terms: Term) -> Iterator[Term]:
 def names(*terms: Term) -> frozenset[str]:
     """Return the fields and variables that `terms` depend on."""
     return frozenset(t.name for t in walk(*terms) if isinstance(t, Field | Env))
+
+
+def note_names(term: Term, found: dict[int, frozenset[str]]) -> None:
+    """Note in `found`, by id, the names that `term` and every part of it depend on."""
+    left = [(term, False)]
+    while left:
+        now, done = left.pop()
+        if id(now) in found:
+            continue
+        if not done:
+            left += [(now, True), *((p, False) for p in parts(now))]
+            continue
+        own = frozenset((now.name,)) if isinstance(now, Field | Env) else frozenset()
+        found[id(now)] = own.union(*(found[id(p)] for p in parts(now)))
