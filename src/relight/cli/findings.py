@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Literal, TypeAlias
 
-from relight.cli.model import ModelSeen
+from relight.cli.model import GIB, ModelSeen, in_units
 from relight.cli.seen import Seen
 from relight.words.host import CONFIG_FILE_FROM, Gpu, HostSpec
 from relight.words.knowledge import version_key
 from relight.words.settings import Settings
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
-GIB = 1 << 30
 DEFAULT_PORT = 30000
 ORDER = ("error", "warning", "note")
 
@@ -213,7 +212,7 @@ def _absent(place: str, model: ModelSeen) -> Finding:
 def _fits(place: str, model: ModelSeen, settings: Settings, seen: Seen) -> Iterator[Finding]:
     if not model.bytes:
         return
-    size = f"{model.bytes / GIB:.1f} GiB of weights"
+    size = f"{in_units(model.bytes)} of weights"
     wanted = cards_wanted(settings)
     if not seen.gpus:
         yield Finding("note", place, size)

@@ -4,11 +4,11 @@ import json
 import re
 from dataclasses import dataclass
 
+from relight.cli.model import in_units
 from relight.cli.models import ModelThere
 from relight.hosts.values import Interpreter
 from relight.words.host import Gpu, HostSpec
 
-GIB = 1 << 30
 ROOM = 0.85
 """The share of a card's memory that weights may take in a first playbook."""
 
@@ -81,7 +81,7 @@ def first_playbook(offer: Offer) -> str:
     """Return the text of a first playbook: the model that is there, as many cards as it needs, sane levers."""
     model = offer.model
     lines = ["schema = 1", f'name = "{offer.playbook_name}"', 'engine = "sglang"', "", "[flags]"]
-    size = f"  # {model.bytes / GIB:.1f} GiB of weights" if model and model.bytes else ""
+    size = f"  # {in_units(model.bytes)} of weights" if model and model.bytes else ""
     lines += [f"model-path = {json.dumps(model.name if model else 'OWNER/MODEL')}{size}"]
     if not model:
         lines[-1] += "  # no model was found on the host: name one"

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from packaging.version import InvalidVersion, Version
 
 from relight.cli.first import Offer, first_hosts, first_playbook
 from relight.cli.models import models_on
@@ -81,7 +82,7 @@ def look(host: Host, spec: HostSpec, python: str | None) -> Offer:
     found = _interpreters(host)
     # The interpreter that the hosts file names stays, where it has the engine.
     named = [i for i in found if i.path == (python or spec.python)]
-    best = next(iter(named or found), None)
+    best = next(iter(named or sorted(found, key=_release, reverse=True)), None)
     return Offer(
         spec=spec,
         python=python or (best.path if best else spec.python),
@@ -90,6 +91,13 @@ def look(host: Host, spec: HostSpec, python: str | None) -> Offer:
         gpus=host.gpus(),
         models=models_on(host, facts.home, spec.env),
     )
+
+
+def _release(found: Interpreter) -> Version:
+    try:
+        return Version(found.version or "0")
+    except InvalidVersion:
+        return Version("0")
 
 
 def _interpreters(host: Host) -> tuple[Interpreter, ...]:

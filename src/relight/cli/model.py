@@ -10,6 +10,7 @@ from relight.hosts.values import Disk
 from relight.words.settings import Settings
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
+GIB = 1 << 30
 _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _LIMIT = 32 << 20
 _TRUE = {"1", "true", "yes", "on"}
@@ -30,6 +31,11 @@ class ModelSeen:
     bytes: int = 0
     disk: Disk | None = None
     offline: bool = False
+
+
+def in_units(size: int) -> str:
+    """Return a size in bytes as people read it."""
+    return f"{size / GIB:.1f} GiB" if size >= GIB // 10 else f"{size / (1 << 20):.1f} MiB"
 
 
 def look_at_model(host: Host, home: str, settings: Settings) -> ModelSeen | None:

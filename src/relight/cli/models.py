@@ -7,7 +7,7 @@ from relight.attempts.fetching import hub_cache
 from relight.cli.model import WEIGHTS
 from relight.hosts.interface import Host
 
-PLACES = ("/models", "/data/models", "/mnt/models", "/data", "/opt/models")
+PLACES = ("/models", "/data/models", "/mnt/models", "/srv/models", "/opt/models", "/data", "/workspace")
 MOST = 200
 """Folders looked into at most."""
 
@@ -38,9 +38,18 @@ def _cached(host: Host, cache: str) -> Iterator[ModelThere]:
 
 def _folders(host: Host, places: tuple[str, ...]) -> Iterator[ModelThere]:
     for place in places:
-        for entry in host.list_dir(place)[:MOST]:
-            if entry.kind == "folder":
-                yield ModelThere(f"{place}/{entry.name}", _size(host, f"{place}/{entry.name}"))
+        for folder in _subfolders(host, place):
+            own = _size(host, folder)
+            # A folder that is no model may be its owner's, with the models below it.
+            below = () if own else _subfolders(host, folder)
+            yield from (ModelThere(f, _size(host, f)) for f in below)
+            yield ModelThere(folder, own)
+
+
+def _subfolders(host: Host, folder: str) -> tuple[str, ...]:
+    """Return the folders in a folder, hidden ones left out."""
+    entries = (e for e in host.list_dir(folder)[:MOST] if e.kind == "folder" and not e.name.startswith("."))
+    return tuple(f"{folder}/{e.name}" for e in entries)
 
 
 def _size(host: Host, folder: str) -> int:
