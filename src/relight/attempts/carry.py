@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from relight.attempts.examine import ROUNDS, fetched, host_knowledge
 from relight.attempts.launch import port_of
+from relight.attempts.nodes import node_words
 from relight.attempts.prepare import DEFAULT_PORT, clean, free_port, port_holder, take
 from relight.attempts.refusal import port_taken, refusal
 from relight.attempts.site import Site, log_name
@@ -14,7 +15,7 @@ from relight.attempts.wishes import wishes_of
 from relight.hosts.oracle import trusted
 from relight.hosts.values import HostError, Validation
 from relight.words.argv import to_argv
-from relight.words.attempt import Attempt, Rung
+from relight.words.attempt import Attempt, NodeEnd, Rung
 from relight.words.diagnosis import Diagnosis
 from relight.words.step import Answer, Ask, Candidate, Clean, Launch, Plan, Reject, Wait
 
@@ -48,9 +49,18 @@ def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     clean(site)
     if _port_taken(site, candidate):
         return
-    attempt = replace(_attempt(site, candidate, rung), because=because)
+    attempt = _over_nodes(site, replace(_attempt(site, candidate, rung), because=because))
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
     site.note("launched", attempt.n, attempt=_fields(attempt), argv=attempt.argv, rung=rung, because=because)
+
+
+def _over_nodes(site: Site, attempt: Attempt) -> Attempt:
+    """Return the attempt with what several nodes add to it: where they meet this time, and a log of each."""
+    words = node_words(site, attempt.settings)
+    if not words:
+        return attempt
+    nodes = tuple(NodeEnd(r, host.spec.name, log_name(attempt.n, r)) for r, host in enumerate(site.nodes))
+    return replace(attempt, argv=(*attempt.argv, *words), nodes=nodes, logs=tuple(node.log for node in nodes))
 
 
 def _port_taken(site: Site, candidate: Candidate) -> bool:
@@ -134,7 +144,7 @@ def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
 
 
 def _record_rejected(site: Site, attempt: Attempt, found: Diagnosis, because: str) -> None:
-    rejected = replace(attempt, outcome="rejected", diagnosis=found, ended=site.stamp(), log="", logs=())
+    rejected = replace(attempt, outcome="rejected", diagnosis=found, ended=site.stamp(), log="", logs=(), nodes=())
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
     site.note("diagnosed", attempt.n, attempt=_fields(rejected), diagnosis=found, rung=attempt.rung)
 

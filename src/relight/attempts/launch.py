@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from relight.attempts.site import Site
-from relight.hosts.values import Launched, LaunchOrder
+from relight.hosts.nodes import own_env
+from relight.hosts.values import Launched, LaunchOrder, NodeOrder
 from relight.words.attempt import Attempt
 from relight.words.errors import UsageError
 from relight.words.host import SecretSource
@@ -26,7 +27,24 @@ def launch(site: Site, attempt: Attempt) -> Launched:
             run=site.record.run,
             port=port_of(attempt.settings),
             title=site.record.playbook,
+            nodes=_nodes(site),
         )
+    )
+
+
+def _nodes(site: Site) -> tuple[NodeOrder, ...]:
+    """Return what each of several nodes gets for itself: its number, its own variables, its secrets."""
+    specs = site.order.hosts
+    if len(specs) < 2:
+        return ()
+    return tuple(
+        NodeOrder(
+            rank,
+            own_env(spec, site.order.spec.env),
+            revealed(spec.secrets, f"hosts.{spec.name}.secrets"),
+            revealed(spec.secret_flags, f"hosts.{spec.name}.secret-flags"),
+        )
+        for rank, spec in enumerate(specs)
     )
 
 

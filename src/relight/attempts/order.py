@@ -19,7 +19,8 @@ class RunOrder:
     `wait` waits for a busy host, `replace` stops an earlier run's server first, `keep` stays after healthy;
     `forget` drops what earlier runs learned;
     `typed` are options of the command line that a suggested command must repeat (name -> values);
-    `owner_user` and `owner_host` name who runs relight, for the lock.
+    `owner_user` and `owner_host` name who runs relight, for the lock. `specs` are the hosts of a server over several
+    nodes, in the order of rank; `spec` then holds what they share.
     """
 
     playbook: Playbook
@@ -36,3 +37,9 @@ class RunOrder:
     owner_host: str = ""
     owner_pid: int = 0
     typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    specs: tuple[HostSpec, ...] = ()
+
+    @property
+    def hosts(self) -> tuple[HostSpec, ...]:
+        """Return the hosts of the run, in the order of rank."""
+        return self.specs or (self.spec,)

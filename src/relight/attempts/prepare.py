@@ -1,13 +1,14 @@
 """Make sure of a clean host before a launch: verified, not slept for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from relight.attempts.launch import port_of
 from relight.attempts.memory import held
 from relight.attempts.site import Site
+from relight.hosts.interface import Host
 from relight.hosts.values import Holder, Status
 from relight.words.errors import BusyError, PersonError
-from relight.words.host import Listener
+from relight.words.host import Gpu, Listener
 from relight.words.settings import Settings
 
 LIMIT = 90.0
@@ -28,15 +29,19 @@ def take(site: Site, settings: Settings) -> None:
 
 def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
     port = port_of(settings) or DEFAULT_PORT
-    locked = site.host.lock(site.owner, gpus=cards(site), port=port)
+    locked = site.host.lock(site.owner, gpus=cards(site, site.host), port=port)
     if locked:
         return _held(locked)
-    servers = [s for s in site.host.attempts() if s.alive and s.run != site.record.run and _meets(site, s, port)]
+    servers = [(host, s) for host in site.nodes for s in host.attempts() if s.alive and _meets(site, host, s, port)]
     if servers and site.order.replace:
-        for server in servers:
-            replace(site, server)
+        for host, server in servers:
+            replace(site, host, server)
         return ()
-    return tuple(f"{server_name(server)} is running there" for server in servers)
+    return tuple(f"{server_name(server)} is running {_where(site, host)}" for host, server in servers)
+
+
+def _where(site: Site, host: Host) -> str:
+    return f"on {host.spec.name}" if len(site.nodes) > 1 else "there"
 
 
 def _held(locked: Sequence[Holder]) -> tuple[str, ...]:
@@ -50,63 +55,82 @@ def server_name(server: Status) -> str:
     return f"the server of run {server.run or server.attempt_id}"
 
 
-def _meets(site: Site, server: Status, port: int) -> bool:
-    theirs, ours = server.gpus, cards(site)
+def _meets(site: Site, host: Host, server: Status, port: int) -> bool:
+    if server.run == site.record.run:
+        return False
+    theirs, ours = server.gpus, cards(site, host)
     shared = not theirs or not ours or bool(set(theirs) & set(ours))
     # Without cards (a CPU host) only the port can be shared.
     return (server.port or DEFAULT_PORT) == port or (shared and bool(site.known and site.known.gpus))
 
 
-def replace(site: Site, server: Status) -> None:
+def replace(site: Site, host: Host, server: Status) -> None:
     """Stop an earlier run's server and note in its own journal that it was replaced."""
-    stopped = site.host.stop(server.attempt_id)
+    stopped = host.stop(server.attempt_id)
     if stopped.left:
-        raise PersonError(f"{server_name(server)} does not stop", place=site.order.spec.name, next="see its processes")
+        raise PersonError(f"{server_name(server)} does not stop", place=host.spec.name, next="see its processes")
     site.journal.mark_replaced(server.run, by=site.record.run, at=site.stamp())
 
 
-def cards(site: Site) -> tuple[int, ...]:
-    """Return the cards this run uses."""
-    if site.order.spec.gpus is not None:
-        return site.order.spec.gpus
-    return tuple(gpu.index for gpu in site.known.gpus) if site.known else ()
+def cards(site: Site, host: Host) -> tuple[int, ...]:
+    """Return the cards this run uses on a host; several nodes as a whole lock their own."""
+    if host.spec.gpus is not None:
+        return host.spec.gpus
+    return tuple(gpu.index for gpu in seen_before(site, host))
+
+
+def seen_before(site: Site, host: Host) -> tuple[Gpu, ...]:
+    """Return the cards of a host as they were before our first attempt."""
+    known = site.known.gpus if site.known else ()
+    return tuple(gpu for gpu in known if gpu.node in {"", host.spec.name})
 
 
 def renew(site: Site, settings: Settings) -> None:
     """Renew the lock every half minute."""
     if site.clock.monotonic() - site.beaten > 30:
-        site.host.lock(site.owner, gpus=cards(site), port=port_of(settings) or DEFAULT_PORT)
+        site.host.lock(site.owner, gpus=cards(site, site.host), port=port_of(settings) or DEFAULT_PORT)
         site.beaten = site.clock.monotonic()
 
 
 def clean(site: Site) -> None:
     """Clear what failed attempts of this run left; PersonError says who holds what after 90 s."""
-    ids = [site.attempt_id(a.n) for a in site.record.attempts if a.launched and a.outcome != "healthy"]
-    left = _until(site, lambda: _dirt(site, ids))
+    failed = [a.n for a in site.record.attempts if a.launched and a.outcome != "healthy"]
+    left = _until(site, lambda: _dirt(site, failed))
     if left:
         raise PersonError("; ".join(left), place=site.order.spec.name, next="free it by hand, then run again")
 
 
-def _dirt(site: Site, ids: list[str]) -> tuple[str, ...]:
-    left = site.host.clean(ids) if ids else ()
-    ours = {p.pid: p.ours for p in site.host.processes() if p.ours}
-    before = site.known.gpus if site.known else ()
+def _dirt(site: Site, failed: Sequence[int]) -> tuple[str, ...]:
+    found = [(host, what) for rank, host in enumerate(site.nodes) for what in _dirt_on(site, host, rank, failed)]
+    several = len(site.nodes) > 1
+    return tuple(f"{host.spec.name}: {what}" if several else what for host, what in found)
+
+
+def _dirt_on(site: Site, host: Host, rank: int, failed: Sequence[int]) -> tuple[str, ...]:
+    left = host.clean([site.attempt_id(n, rank) for n in failed]) if failed else ()
+    ours = {p.pid: p.ours for p in host.processes() if p.ours}
     return (
         *(f"{item.kind} {item.what}: {item.why or 'still there'}" for item in left),
-        *held(before, site.host.gpus(), ours),
+        *held(seen_before(site, host), host.gpus(), ours),
     )
 
 
 def port_holder(site: Site, settings: Settings) -> str:
     """Return the process that listens on the port of a launch, "" when it is free; TIME_WAIT does not count."""
     port = port_of(settings) or DEFAULT_PORT
-    found = _until(site, lambda: tuple(_named(x) for x in site.host.listeners() if x.port == port), limit=5.0)
+    found = _until(site, lambda: tuple(_listening(site, port)), limit=5.0)
     return found[0] if found else ""
+
+
+def _listening(site: Site, port: int) -> Iterator[str]:
+    for host in site.nodes:
+        named = (_named(x) for x in host.listeners() if x.port == port)
+        yield from (f"{name} {_where(site, host)}" if len(site.nodes) > 1 else name for name in named)
 
 
 def free_port(site: Site, settings: Settings) -> int:
     """Return the next port above the asked one that nobody listens on."""
-    taken = {listener.port for listener in site.host.listeners()}
+    taken = {listener.port for host in site.nodes for listener in host.listeners()}
     return next(p for p in range((port_of(settings) or DEFAULT_PORT) + 1, 1 << 16) if p not in taken)
 
 

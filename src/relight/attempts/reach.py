@@ -6,10 +6,12 @@ from typing import Any
 
 from relight.attempts.asked import asked_settings, called
 from relight.attempts.learn import recall
+from relight.attempts.nodes import meet
 from relight.attempts.site import Known, Site
+from relight.hosts.nodes import Nodes
 from relight.hosts.values import HostError, HostFacts
 from relight.words.diagnosis import Engine
-from relight.words.errors import UsageError
+from relight.words.errors import PersonError, UsageError
 from relight.words.host import CONFIG_FILE_FROM, Gpu, GpuProcess
 from relight.words.knowledge import version_key
 from relight.words.parser import HostParser
@@ -18,7 +20,7 @@ from relight.words.parser import HostParser
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
     facts = site.host.connect()
-    version = _version(site)
+    version = _alike(site, _version(site))
     parser, fault = _parser(site)
     known = Known(
         facts, _baseline(site) or site.host.gpus(), version or (parser.version if parser else None), parser, fault
@@ -28,6 +30,7 @@ def reach(site: Site) -> Known:
         "engine_version": known.version,
         "python": site.order.spec.python,
         **called(site.order),
+        **_nodes(site),
     }
     engine = Engine(site.order.playbook.engine, known.version)
     asked = asked_settings(site.order, parser, known.version)
@@ -41,6 +44,7 @@ def reach(site: Site) -> Known:
     )
     site.known = known
     _take_secret_flags(site, known.version)
+    meet(site, asked)
     site.learned = recall(site, known)
     return known
 
@@ -63,6 +67,31 @@ def _version(site: Site) -> str | None:
         return None
 
 
+def _alike(site: Site, version: str | None) -> str | None:
+    """Return the version of all nodes. PersonError where they differ: one server is one version."""
+    if not isinstance(site.host, Nodes):
+        return version
+    try:
+        versions = site.host.engine_versions()
+    except HostError:
+        _interpreter(site)
+        return version
+    if len({one for one in versions if one}) > 1:
+        named = (f"{host.spec.name} {one}" for host, one in zip(site.nodes, versions, strict=True))
+        text = f"the nodes have different versions of the engine: {', '.join(named)}"
+        raise PersonError(text, place=site.order.spec.name, next="install the same version on all of them")
+    return version
+
+
+def _nodes(site: Site) -> Mapping[str, Any]:
+    """Return what a report says of each of several nodes."""
+    if not isinstance(site.host, Nodes):
+        return {}
+    named = zip(site.nodes, site.host.facts, strict=True)
+    fields = ("hostname", "kernel", "boot_id", "clock_offset", "round_trip")
+    return {"nodes": tuple({"host": h.spec.name, **{f: getattr(facts, f) for f in fields}} for h, facts in named)}
+
+
 def _parser(site: Site) -> tuple[HostParser | None, str]:
     try:
         return site.host.parser(), ""
@@ -74,12 +103,12 @@ def _parser(site: Site) -> tuple[HostParser | None, str]:
 
 def _interpreter(site: Site) -> None:
     """Refuse to go on where the interpreter that hosts.toml names is not there."""
-    spec = site.order.spec
-    try:
-        site.host.run(("PYTHON", "-c", ""))
-    except HostError as fault:
-        then = "name the one that has the engine; `relight init` finds those"
-        raise UsageError(fault.text, place=f"hosts.toml: [hosts.{spec.name}] python", next=then) from fault
+    for host in site.nodes:
+        try:
+            host.run(("PYTHON", "-c", ""))
+        except HostError as fault:
+            then = "name the one that has the engine; `relight init` finds those"
+            raise UsageError(fault.text, place=f"hosts.toml: [hosts.{host.spec.name}] python", next=then) from fault
 
 
 def _baseline(site: Site) -> tuple[Gpu, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from relight.attempts.clock import Clock, stamp
 from relight.attempts.order import RunOrder
 from relight.hosts.interface import Host
+from relight.hosts.nodes import Nodes, members, node_attempt
 from relight.hosts.values import HostFacts, Owner
 from relight.journal.journal import Journal
 from relight.journal.learned import Learned
@@ -33,7 +34,10 @@ class Known:
 
 @dataclass
 class Site:
-    """Everything one run works with. `known` is filled when the host is reached; the answers grow as it is asked."""
+    """Everything one run works with. `known` is filled when the host is reached; the answers grow as it is asked.
+
+    `meeting` is the address of the first of several nodes at which the others reach it.
+    """
 
     order: RunOrder
     host: Host
@@ -53,6 +57,7 @@ class Site:
     spent_before: float = 0.0
     reached: float | None = None
     away: float = 0.0
+    meeting: str = ""
 
     @property
     def record(self) -> Record:
@@ -71,6 +76,11 @@ class Site:
         return Owner(self.record.run, order.owner_user, order.owner_host, order.owner_pid)
 
     @property
+    def nodes(self) -> tuple[Host, ...]:
+        """Return the hosts of this run in the order of rank: one, unless the server stands on several nodes."""
+        return members(self.host)
+
+    @property
     def parser(self) -> HostParser | None:
         """Return the host's parser, None where it could not be asked."""
         return self.known.parser if self.known else None
@@ -84,13 +94,20 @@ class Site:
         """Return attempt `n`."""
         return next(a for a in self.record.attempts if a.n == n)
 
-    def attempt_id(self, n: int) -> str:
-        """Return the name under which the host knows attempt `n`."""
-        return f"{self.record.run}.{n}"
+    def attempt_id(self, n: int, rank: int = 0) -> str:
+        """Return the name under which the host (node `rank` of several) knows attempt `n`."""
+        return node_attempt(f"{self.record.run}.{n}", rank)
 
-    def log_path(self, n: int) -> Path:
-        """Return where the log of attempt `n` is kept here."""
-        return self.journal.folder / log_name(n)
+    def clock_offset(self, rank: int = 0) -> float:
+        """Return by how many seconds the clock of a node is ahead of ours."""
+        facts = self.host.facts if isinstance(self.host, Nodes) else ()
+        if rank < len(facts):
+            return facts[rank].clock_offset
+        return self.known.facts.clock_offset if self.known else 0.0
+
+    def log_path(self, n: int, rank: int = 0) -> Path:
+        """Return where the log of attempt `n` (on node `rank` of several) is kept here."""
+        return self.journal.folder / log_name(n, rank)
 
     def stamp(self) -> str:
         """Return the time now."""
@@ -117,6 +134,6 @@ class Site:
         self.emit(Event(self.stamp(), self.record.run, n, event, data))
 
 
-def log_name(n: int) -> str:
-    """Return the name of attempt `n`'s log, relative to the run folder."""
-    return f"attempts/{n:03}/server.log"
+def log_name(n: int, rank: int = 0) -> str:
+    """Return the name of attempt `n`'s log (of node `rank`), relative to the run folder."""
+    return f"attempts/{n:03}/server.node{rank}.log" if rank else f"attempts/{n:03}/server.log"

@@ -169,8 +169,8 @@ class Nodes:
 
         Where a node answers that it cannot, what was started on the others is ended again.
         """
-        given = order.nodes or (NodeOrder(),) * len(self.hosts)
-        asked = self._asked(lambda rank, host: host.launch(_share(order, given[rank], rank), timeout=timeout))
+        given = order.nodes or tuple(map(NodeOrder, range(len(self.hosts))))
+        asked = self._asked(lambda rank, host: host.launch(_share(order, given[rank]), timeout=timeout))
         faults = [future.exception() for future in asked]
         if any(faults) and all(fault is None or isinstance(fault, HostError) for fault in faults):
             started = [future.result() for future in asked if future.exception() is None]
@@ -304,7 +304,14 @@ class Nodes:
         """Ask the first node's own argument validation."""
         return self._first.validate(candidates, parser, timeout=timeout)
 
-    def lock(self, owner: Owner, *, gpus: Sequence[int], port: int | None, timeout: float = 20.0) -> tuple[Holder, ...]:
+    def lock(
+        self,
+        owner: Owner,
+        *,
+        gpus: Sequence[int],  # noqa: ARG002  each node locks its own
+        port: int | None,
+        timeout: float = 20.0,
+    ) -> tuple[Holder, ...]:
         """Take or renew the lock on every node's own cards and on the port: all of it or, where one is held, nothing.
 
         Nodes are taken in one order whoever asks, so that of two runs over the same nodes one gets them all.
@@ -312,7 +319,7 @@ class Nodes:
         taken: list[Host] = []
         for rank in sorted(range(len(self.hosts)), key=lambda r: _address(self.hosts[r].spec)):
             host = self.hosts[rank]
-            holders = host.lock(owner, gpus=self._cards_of(rank, gpus), port=port, timeout=timeout)
+            holders = host.lock(owner, gpus=self._cards_of(rank), port=port, timeout=timeout)
             if holders:
                 for other in taken:
                     other.unlock(owner, timeout=timeout)
@@ -320,9 +327,11 @@ class Nodes:
             taken.append(host)
         return ()
 
-    def _cards_of(self, rank: int, otherwise: Sequence[int]) -> Sequence[int]:
+    def _cards_of(self, rank: int) -> tuple[int, ...]:
         given = self.hosts[rank].spec.gpus
-        return given if given is not None else self._cards.get(rank, tuple(otherwise))
+        if given is None and rank not in self._cards:
+            self._cards[rank] = tuple(gpu.index for gpu in self.hosts[rank].gpus())
+        return self._cards[rank] if given is None else given
 
     def unlock(self, owner: Owner, *, timeout: float = 20.0) -> None:
         """Give back what `owner` holds on every node."""
@@ -351,12 +360,17 @@ def _state(states: Sequence[AttemptState]) -> AttemptState:
     return "starting" if "starting" in states else "running"
 
 
-def _share(order: LaunchOrder, given: NodeOrder, rank: int) -> LaunchOrder:
+def node_argv(argv: Sequence[str], rank: int) -> tuple[str, ...]:
+    """Return the words of node `rank` from those of the first node, which end with its number."""
+    return (*argv[:-1], str(rank)) if rank else tuple(argv)
+
+
+def _share(order: LaunchOrder, given: NodeOrder) -> LaunchOrder:
     """Return the order of one node."""
     return replace(
         order,
-        attempt_id=node_attempt(order.attempt_id, rank),
-        argv=(*order.argv, *given.argv),
+        attempt_id=node_attempt(order.attempt_id, given.rank),
+        argv=node_argv(order.argv, given.rank),
         env={**given.env, **order.env},
         secrets=given.secrets or order.secrets,
         secret_flags=given.secret_flags or order.secret_flags,

@@ -100,9 +100,9 @@ class Ran:
 
 @dataclass(frozen=True)
 class NodeOrder:
-    """What one node of several gets beside what all of them get: more words for `argv`, variables, secrets."""
+    """What one node of several gets for itself: its number, variables that are not the same on all, its secrets."""
 
-    argv: tuple[str, ...] = ()
+    rank: int
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     secret_flags: Mapping[str, Secret] = field(default_factory=dict)
@@ -115,7 +115,8 @@ class LaunchOrder:
     `env` is what the settings give (hosts.toml env included); `secrets` are added to it and travel by the channel only;
     `secret_flags` go into a 0600 file given by --config. `run`, `port` and `gpus` are remembered beside the attempt
     so that a later run can name whose server it meets; `title` is free text for the same purpose. `nodes`, in the
-    order of rank, is for several hosts that carry one server: what each gets beside the rest.
+    order of rank, is for several hosts that carry one server: what each gets for itself. `argv` is then the first
+    node's and ends with its number, 0.
     """
 
     attempt_id: str
