@@ -22,7 +22,7 @@ class Follower:
     """The stored copy of a log and what was understood of it.
 
     What an earlier relight stored is read again first; then `open_stream` is called with the byte to go on from.
-    A server may print its own key: each of `secrets` is stored as as many stars.
+    A server may print its own key: each of `secrets`, and what is shaped like one, is stored as as many stars.
     """
 
     def __init__(
@@ -71,7 +71,10 @@ class Follower:
 
     def pump(self, timeout: float) -> tuple[Mark, ...]:
         """Take what arrives within `timeout` seconds; return its marks. `new` then holds its lines."""
-        data = self._blackout.feed(self._stream.read(timeout))
+        came = self._stream.read(timeout)
+        return self._keep(self._blackout.feed(came) if came else self._blackout.rest())
+
+    def _keep(self, data: bytes) -> tuple[Mark, ...]:
         self.new = []
         if not data:
             return ()
@@ -81,11 +84,14 @@ class Follower:
     def drain(self, size: int, timeout: float = 2.0) -> tuple[Mark, ...]:
         """Take everything up to byte `size`; give up when nothing arrives for `timeout` seconds."""
         marks: list[Mark] = []
-        while self.size < size:
-            before = self.size
+        while self._stream.offset < size:
+            before = self._stream.offset
             marks += self.pump(timeout)
-            if self.size == before:
+            if self._stream.offset == before:
                 break
+        new = self.new
+        marks += self._keep(self._blackout.end())
+        self.new = [*new, *self.new]
         return tuple(marks)
 
     def _store(self, data: bytes) -> None:

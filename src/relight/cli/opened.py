@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from relight.attempts.blackout import Blackout
 from relight.cli.options import Common
 from relight.cli.places import open_host
+from relight.cli.secrets import known_secrets
 from relight.diagnosis.scan import scan
 from relight.hosts.interface import Host
 from relight.logs.lines import Line
@@ -43,11 +45,14 @@ def opened(shared: Common, log: str, knowledge: Knowledge) -> Iterator[tuple[Rea
 
 
 def download(host: Host, path: str, copy: Path) -> None:
-    """Copy a file of the host to `copy`. UsageError where there is none."""
+    """Copy a file of the host to `copy`, without the host's secrets. UsageError where there is none."""
     place = f"{host.spec.name}:{path}"
+    blackout, at = Blackout(known_secrets(host.spec)), 0
     with copy.open("wb") as file:
-        while data := host.read_file(path, file.tell(), CHUNK):
-            file.write(data)
+        while data := host.read_file(path, at, CHUNK):
+            at += len(data)
+            file.write(blackout.feed(data))
+        file.write(blackout.end())
     if data is None:
         raise UsageError("no such file on the host", place=place, next="name a file, or - for standard input")
 

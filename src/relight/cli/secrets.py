@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from relight.words.errors import UsageError
@@ -11,6 +12,15 @@ from relight.words.host import HostSpec, SecretSource
 def check_secrets(spec: HostSpec) -> tuple[str, ...]:
     """Return the values of all secrets of `spec`. UsageError names one whose source is missing or empty."""
     return tuple(_value(spec, name, source) for name, source in _all(spec))
+
+
+def known_secrets(spec: HostSpec) -> tuple[str, ...]:
+    """Return the values of those secrets of `spec` that can be read here: they are hidden wherever they turn up."""
+    found = []
+    for name, source in _all(spec):
+        with suppress(UsageError):
+            found.append(_value(spec, name, source))
+    return tuple(found)
 
 
 def _all(spec: HostSpec) -> Iterator[tuple[str, SecretSource]]:

@@ -1,20 +1,32 @@
 """What must not be kept or shown: secrets in text that came from elsewhere."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from relight.words.text import names_a_secret, redacted
 
 HIDDEN = "***"
-_SHORTEST = 6
+SHORTEST = 6
 """Shorter values are not searched for: they would hide ordinary words."""
+
+
+def written(values: Iterable[str]) -> tuple[str, ...]:
+    """Return secret values in every way a program may write them, the longest first: as they are, escaped, in a URL."""
+    ways = {
+        way
+        for value in values
+        if len(value) >= SHORTEST
+        for way in (value, json.dumps(value)[1:-1], repr(value)[1:-1], quote(value, safe=""), quote(value))
+    }
+    return tuple(sorted(ways, key=lambda way: (-len(way), way)))
 
 
 def redact_text(text: str, exact: Iterable[str] = ()) -> str:
     """Return `text` without what is named or shaped like a secret, and without the `exact` values themselves."""
-    for value in exact:
-        if len(value) >= _SHORTEST:
-            text = text.replace(value, HIDDEN)
+    for value in written(exact):
+        text = text.replace(value, HIDDEN)
     return redacted(text)
 
 

@@ -55,6 +55,16 @@ def redacted(text: str) -> str:
     return _SHAPED.sub(_HIDDEN, _GIVEN.sub(_hide, text))
 
 
+def blackened(text: str) -> str:
+    """Return `text` with values that are named or shaped like secrets replaced by as many stars: nothing moves."""
+    return _SHAPED.sub(lambda match: "*" * len(match[0]), _GIVEN.sub(_blacken, text))
+
+
+def _blacken(match: re.Match[str]) -> str:
+    hidden = _hide(match)
+    return hidden if hidden == match[0] else match[0][: -len(match["value"])] + "*" * len(match["value"])
+
+
 def _hide(match: re.Match[str]) -> str:
     # env:NAME and file:PATH say where a secret is, as hosts.toml does.
     named = match["value"].startswith(("env:", "file:"))
