@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from relight.attempts.patience import Patience, Pulse, lost_ranks, read_patience
+from relight.attempts.patience import Patience, Pulse, read_patience
 from relight.attempts.signs import Process, Signs
 from relight.config import shipped
 from relight.words.errors import UsageError
@@ -130,13 +130,6 @@ def test_silences_of_a_good_start_are_kept_for_the_next(patience: Patience) -> N
     start.hear(320, "Load weight end.", "pools")
 
     assert start.silences["load_weights"] == 320
-
-
-def test_a_rank_that_is_gone_or_a_zombie_is_lost(patience: Patience) -> None:
-    before = Signs(0, {n: Process(n, "S", f"sglang::scheduler_TP{n}") for n in range(3)} | {9: Process(9, "S", "nvcc")})
-    now = Signs(5, {0: Process(0, "S", "sglang::scheduler_TP0"), 1: Process(1, "Z", "sglang::scheduler_TP1")})
-
-    assert [p.pid for p in lost_ranks(before, now, patience)] == [1, 2]
 
 
 def test_a_wrong_patience_file_is_named() -> None:

@@ -2,17 +2,21 @@
 
 import json
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 
 from relight.attempts.judge.answers import Answered, Fault, Question
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts
 from relight.attempts.judge.listener import Ownership, ownership
+from relight.attempts.judge.plan import plain_questions
 from relight.attempts.judge.session import Ask, Got, session
-from relight.attempts.judge.verdict import Verdict
+from relight.attempts.judge.verdict import Verdict, judge, standing
 from relight.attempts.launch import port_of, revealed
 from relight.attempts.prepare import DEFAULT_PORT
+from relight.attempts.site import Site
 from relight.attempts.watch import POLL, Ending, Vigil, ended
 from relight.hosts.values import HttpAnswer, HttpRequest
+from relight.words.attempt import Attempt
 from relight.words.secret import Secret
 
 FAULTS: dict[str, Fault] = {"refused": "refused", "timeout": "timeout"}
@@ -20,6 +24,8 @@ ANSWERS_EVERY = 0.05
 """Seconds to wait for answers between two looks at the log."""
 PARALLEL = 64
 """Questions asked at once at most."""
+AGAIN = 60.0
+"""Seconds a question to a server that was healthy before may take."""
 
 
 class Interview:
@@ -28,9 +34,8 @@ class Interview:
     def __init__(self, vigil: Vigil, book: Book) -> None:
         site = vigil.site
         self.vigil = vigil
-        self.port = port_of(vigil.attempt.settings) or DEFAULT_PORT
-        self._token = _token(vigil)
-        self._talk = session(site.order.playbook.health, book, _facts(vigil))
+        self._port, self._token = port_for(vigil.attempt), _token(site)
+        self._talk = session(site.order.playbook.health, book, _facts(site, vigil.attempt))
         self._next: Ask = next(self._talk)
         self._due = vigil.now
         self._out: list[Future[HttpAnswer]] = []
@@ -48,7 +53,8 @@ class Interview:
     def step(self) -> None:
         """Send what is due; take in what came back."""
         if self.verdict is None and not self._out and self.vigil.now >= self._due:
-            self._out = [self._pool.submit(self.vigil.site.host.http, self._request(q)) for q in self._next.questions]
+            requests = [_request(q, self._port, self._token) for q in self._next.questions]
+            self._out = [self._pool.submit(self.vigil.site.host.http, r) for r in requests]
             self.vigil.site.tell("judged", self.vigil.attempt.n, stage=self._next.stage)
         if self._out and all(f.done() for f in self._out):
             answers = tuple(_answered(q, f) for q, f in zip(self._next.questions, self._out, strict=True))
@@ -78,25 +84,31 @@ class Interview:
         self._talk.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _request(self, question: Question) -> HttpRequest:
-        body = json.dumps(question.body).encode() if question.body is not None else b""
-        return HttpRequest(
-            url=f"http://127.0.0.1:{self.port}{question.path}",
-            method=question.method,
-            body=body,
-            headers={"Content-Type": "application/json"} if body else {},
-            token=self._token,
-            timeout=question.timeout,
-        )
+
+def _request(question: Question, port: int, token: Secret | None) -> HttpRequest:
+    body = json.dumps(question.body).encode() if question.body is not None else b""
+    return HttpRequest(
+        url=f"http://127.0.0.1:{port}{question.path}",
+        method=question.method,
+        body=body,
+        headers={"Content-Type": "application/json"} if body else {},
+        token=token,
+        timeout=question.timeout,
+    )
 
 
-def _facts(vigil: Vigil) -> Facts:
-    asked = vigil.attempt.settings.flags.get("speculative-algorithm")
-    return Facts(version=vigil.site.version, speculation=str(asked) if asked else None)
+def port_for(attempt: Attempt) -> int:
+    """Return the HTTP port of an attempt's server."""
+    return port_of(attempt.settings) or DEFAULT_PORT
 
 
-def _token(vigil: Vigil) -> Secret | None:
-    spec = vigil.site.order.spec
+def _facts(site: Site, attempt: Attempt) -> Facts:
+    asked = attempt.settings.flags.get("speculative-algorithm")
+    return Facts(version=site.version, speculation=str(asked) if asked else None)
+
+
+def _token(site: Site) -> Secret | None:
+    spec = site.order.spec
     keys = {k: v for k, v in spec.secret_flags.items() if k == "api-key"}
     return next(iter(revealed(keys, f"hosts.{spec.name}.secret-flags").values()), None)
 
@@ -105,7 +117,10 @@ def _answered(question: Question, future: Future[HttpAnswer]) -> Answered:
     fault = future.exception()
     if fault is not None:
         return Answered(question, None, fault="ours", error=str(fault))
-    answer = future.result()
+    return _read(question, future.result())
+
+
+def _read(question: Question, answer: HttpAnswer) -> Answered:
     text = answer.body.decode("utf-8", "replace")
     if answer.status is not None:
         return Answered(question, answer.status, text, seconds=answer.seconds)
@@ -114,10 +129,21 @@ def _answered(question: Question, future: Future[HttpAnswer]) -> Answered:
     )
 
 
+def asked_again(site: Site, attempt: Attempt, book: Book) -> Verdict:
+    """Ask a healthy server the plain questions and the operator's own once more; return the verdict."""
+    health, port, token = site.order.playbook.health, port_for(attempt), _token(site)
+    answers: list[Answered] = []
+    for question in plain_questions(health, book, _facts(site, attempt)):
+        quick = replace(question, timeout=AGAIN)
+        answers.append(_read(quick, site.host.http(_request(quick, port, token))))
+        if standing(answers[-1]) in {"gone", "ours"}:
+            break
+    return judge(answers, health, book)
+
+
 def whose(vigil: Vigil) -> Ownership:
     """Say whose the port is."""
-    port = port_of(vigil.attempt.settings) or DEFAULT_PORT
-    return ownership(vigil.site.host.listeners(), port, {p.pid for p in vigil.status.tree})
+    return ownership(vigil.site.host.listeners(), port_for(vigil.attempt), {p.pid for p in vigil.status.tree})
 
 
 def judged(vigil: Vigil, verdict: Verdict) -> Ending:
@@ -129,7 +155,13 @@ def judged(vigil: Vigil, verdict: Verdict) -> Ending:
     if outcome == "well":
         return Ending("healthy", "; ".join(verdict.notes), judged=notes, measured=verdict.measured)
     lines = tuple(f"relight: sick: {verdict.kind}: {note}" for note in (verdict.notes or ("no note",)))
-    return Ending("sick", "; ".join(verdict.notes), judged=notes, lines=lines)
+    # A server that gives no answers is hung; one that gives wrong ones is sick.
+    return Ending(
+        "hung" if (verdict.kind or "").startswith("hang.") else "sick",
+        "; ".join(verdict.notes),
+        judged=notes,
+        lines=lines,
+    )
 
 
 def died_meanwhile(vigil: Vigil, verdict: Verdict) -> Ending | None:

@@ -1,8 +1,8 @@
 """Is a silent start alive? Looks at the host's processes and cards, and gives what it sees to patience."""
 
 from relight.attempts import signs
-from relight.attempts.patience import Patience, Pulse, lost_ranks, read_patience
-from relight.attempts.signs import Signs
+from relight.attempts.patience import Patience, Pulse, read_patience
+from relight.attempts.ranks import Ranks
 from relight.attempts.watch import GRACE, Ending, Vigil
 from relight.config.shipped import engine
 from relight.hosts.values import HostError
@@ -29,9 +29,8 @@ class Life:
         self.pulse = Pulse(self.patience, vigil.began, site.learned.phases if site.learned else {})
         self._looked = vigil.now
         self._phase: str | None = None
-        self._signs: Signs | None = None
-        self._lost = ""
-        self._lost_at = 0.0
+        self._ranks = Ranks(self.patience.ranks)
+        self._seen = ""
 
     def hung(self) -> Ending | None:
         """Take in what is new; return the verdict of a start that is called hung."""
@@ -43,47 +42,47 @@ class Life:
             # Nothing is heard or seen over a link that is away: its silence is not the server's.
             self.pulse.excuse(vigil.now)
             return None
-        self._miss(self._look())
-        # A crash takes its ranks one by one: only a parent that lives on without them did not notice.
-        if self._lost and vigil.now - self._lost_at >= GRACE:
-            return self._ending(phase, self._lost)
+        self._look()
+        why = self._fault()
+        if why:
+            return self._ending(phase, why)
         found = self.pulse.assess(vigil.now)
         return self._ending(phase, found.why) if found.state == "hung" else None
 
-    def _miss(self, lost: str) -> None:
-        if lost and not self._lost:
-            self._lost, self._lost_at = lost, self.vigil.now
+    def _fault(self) -> str:
+        """Say what is wrong with the ranks once they have had their time; that it is seen is told at once.
+
+        A crash takes its ranks one by one: only a parent that lives on without them did not notice.
+        """
+        now = self.vigil.now
+        self._ranks.look(now, self.vigil.status.tree)
+        seen = self._ranks.fault(now)
+        if seen and seen != self._seen:
+            self.vigil.site.tell("marked", self.vigil.attempt.n, text=f"{seen}; {GRACE:.0f} s to go on", line=0)
+        self._seen = seen
+        return self._ranks.fault(now, after=GRACE)
 
     def _ending(self, phase: str | None, why: str) -> Ending:
         name = phase or "start"
         self.vigil.site.note("hung", self.vigil.attempt.n, phase=name, reason=why)
         return Ending("hung", why, lines=(f"relight: hung: {name}: {why}",))
 
-    def _look(self) -> str:
-        """Look at the host from time to time; return a sentence when a rank died behind a live parent."""
+    def _look(self) -> None:
+        """Look at the host's processes and cards from time to time."""
         vigil = self.vigil
         phase = vigil.follower.progress.phase
         every = SETTLE if phase != self._phase else LOOK_EVERY
         if vigil.now - self._looked < every:
-            return ""
+            return
         self._looked, self._phase = vigil.now, phase
         tree = vigil.status.tree
         try:
             said = vigil.site.host.run(signs.command(p.pid for p in tree)).stdout.decode(errors="replace")
             gpus = vigil.site.host.gpus()
         except HostError:
-            return ""
+            return
         if gpus:
             used = max(g.memory_used for g in gpus)
             vigil.memory.append((round(vigil.now - vigil.began, 1), used))
             vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
-        before, self._signs = self._signs, signs.read(said, tree, at=vigil.now, gpus=gpus)
-        self.pulse.look(self._signs)
-        return lost(before, self._signs, self.patience)
-
-
-def lost(before: Signs | None, now: Signs, patience: Patience) -> str:
-    """Return a sentence that names the ranks that died since `before`, "" where none did."""
-    gone = lost_ranks(before, now, patience) if before else ()
-    names = ", ".join(f"{p.command.strip()} (pid {p.pid})" for p in gone)
-    return f"a rank died and the parent did not notice: {names}" if gone else ""
+        self.pulse.look(signs.read(said, tree, at=vigil.now, gpus=gpus))

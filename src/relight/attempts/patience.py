@@ -218,12 +218,6 @@ class Pulse:
             self._spinning = signs.at
 
 
-def lost_ranks(before: Signs, now: Signs, patience: Patience) -> tuple[Process, ...]:
-    """Return ranks of `before` that are gone or zombies in `now`: dead behind a parent that may well answer on HTTP."""
-    ranks = [p for p in before.processes.values() if patience.ranks.search(p.command) and p.state != "Z"]
-    return tuple(p for p in ranks if p.pid not in now.processes or now.processes[p.pid].state in {"Z", "X"})
-
-
 def _cores(before: Signs, process: Process, seconds: float) -> float:
     earlier = before.processes.get(process.pid)
     # A process that was not there before has used all its time since.

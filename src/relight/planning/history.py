@@ -132,10 +132,15 @@ def of_weights(cause: Cause) -> bool:
 
 
 def transient(attempt: Attempt) -> bool:
-    """Say whether an attempt failed of something that can pass by itself; a silent hang never does."""
-    if attempt.outcome != "crashed" or attempt.diagnosis is None:
+    """Say whether an attempt failed of something that can pass by itself.
+
+    A silent hang never does; one that was seen in the process table, and so is named by a remark, may.
+    """
+    if attempt.outcome not in {"crashed", "hung"} or attempt.diagnosis is None:
         return False
-    return attempt.diagnosis.action in TRANSIENT
+    cause = attempt.diagnosis.cause
+    seen = cause is not None and cause.text in attempt.remarks
+    return attempt.diagnosis.action in TRANSIENT and (attempt.outcome == "crashed" or seen)
 
 
 def trailing(attempts: Sequence[Attempt], history: History) -> tuple[Attempt, ...]:

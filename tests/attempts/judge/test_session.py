@@ -3,6 +3,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from relight.attempts.judge.answers import Answered, Question
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts
@@ -201,13 +203,13 @@ def test_paths_follow_the_version_and_a_missing_one_is_replaced(book: Book) -> N
     old.talk(session(Health(soak=0), book, Facts(version="0.4.9")))
     lacking.talk(session(Health(soak=0), book, Facts(version="0.5.9")))
 
-    assert [a.questions[0].path for a in old.asks][:4] == [
+    assert [q.path for a in old.asks for q in a.questions][:4] == [
         "/health",
         "/v1/models",
         "/get_model_info",
         "/get_server_info",
     ]
-    assert "/get_server_info" in [a.questions[0].path for a in lacking.asks]
+    assert "/get_server_info" in [q.path for a in lacking.asks for q in a.questions]
 
 
 def test_log_probabilities_are_not_asked_for_where_speculation_leaves_them_out(book: Book) -> None:
@@ -240,12 +242,53 @@ def test_judge_off_ends_with_the_health_path(book: Book) -> None:
     assert server.stages() == ["ready"]
 
 
+@pytest.mark.parametrize(("takes", "sizes"), [(1, [1]), (8, [1, 8]), (48, [1, 8, 48]), (500, [1, 8, 64])])
+def test_a_load_has_the_usual_sizes_as_far_as_the_server_takes_them(book: Book, takes: int, sizes: list[int]) -> None:
+    def answer(question: Question) -> Answered:
+        says = json.dumps({"max_running_requests": takes})
+        return Answered(question, 200, says) if question.role == "server" else sound(question)
+
+    server = Pretended(answer)
+    server.talk(session(Health(soak=1), book, Facts(version="0.5.16")))
+
+    assert [len(a.questions) for a in server.asks if a.stage.startswith("load of")] == sizes
+
+
+def test_what_the_server_says_of_itself_is_asked_at_once(book: Book) -> None:
+    server = Pretended()
+
+    server.talk(session(Health(soak=0), book, Facts(version="0.5.16")))
+
+    assert [len(a.questions) for a in server.asks if a.stage == "facts"] == [3]
+
+
+def test_a_server_that_hangs_is_not_asked_everything_else_first(book: Book) -> None:
+    """Whichever question is the first without an answer: the health path is asked, and no further question waits."""
+    for first in ("plain", "equal", "long", "load"):
+        server = Pretended()
+
+        def answer(question: Question, first: str = first, server: Pretended = server) -> Answered:
+            hung = any(q.role == first for a in server.asks for q in a.questions)
+            if question.role == "health":
+                return Answered(question, 503 if hung else 200, seconds=20.0)
+            return Answered(question, None, fault="timeout", seconds=question.timeout) if hung else sound(question)
+
+        server.answer = answer
+        verdict = server.talk(session(Health(soak=5), book, Facts(version="0.5.16")))
+
+        assert (verdict.outcome, verdict.kind) == ("sick", "hang.health"), first
+        waited = [q.role for a in server.asks for q in a.questions if q.role != "health"]
+        assert len(set(waited[waited.index(first) :])) == 1, first
+        assert server.now < 600 + 6 * 60
+
+
 def test_what_a_load_costs_is_measured_at_one_and_more_at_once(book: Book) -> None:
     server = Pretended()
 
     verdict = server.talk(session(Health(soak=1), book, Facts(version="0.5.16", concurrency=64)))
 
     sizes = [len(a.questions) for a in server.asks if a.stage.startswith("load of")]
-    assert sizes == [1]  # the server itself says that it takes six
+    assert sizes == [1, 6]  # the server itself says that it takes six
     assert verdict.measured["tokens_per_second_1"] == 4.0
+    assert verdict.measured["tokens_per_second_6"] == 24.0
     assert verdict.measured["time_to_first_token"] == 2.0

@@ -47,6 +47,11 @@ def first_questions(health: Health, book: Book, facts: Facts) -> tuple[Question,
     return (*plain, *own, *chat, *sampled)
 
 
+def plain_questions(health: Health, book: Book, facts: Facts) -> tuple[Question, ...]:
+    """Return the short questions among the first: the plain ones and the operator's own."""
+    return tuple(q for q in first_questions(health, book, facts) if q.role in {"plain", "probe"})
+
+
 def equal_questions(book: Book, facts: Facts, *, exact: bool = False) -> tuple[Question, ...]:
     """Return copies of one greedy question, to be asked at once: their answers may differ only where it was close."""
     return (_generate("equal", book.equal, book, facts, exact=exact),) * book.copies

@@ -19,7 +19,7 @@ from relight.words.playbook import Health
 RETRIES = 2
 RETRY_PAUSE = 5.0
 LOADS = (1, 8, 64)
-"""How many requests at once the cost is measured with."""
+"""How many requests at once the cost is measured with; the server's own most instead of what is more than that."""
 
 
 @dataclass(frozen=True)
@@ -94,24 +94,33 @@ def _until_ready(talk: Talk) -> Generator[Ask, Got, Got]:
 
 
 def _learn(talk: Talk) -> Generator[Ask, Got, None]:
-    for question in plan.fact_questions(talk.book, talk.facts):
-        got = yield Ask((question,), "facts")
-        answer = got.answers[0]
-        if answer.status == 404:
-            other = next((p for p in talk.book.endpoints[question.role] if p != question.path), question.path)
-            got = yield Ask((replace(question, path=other),), "facts")
-            answer = got.answers[0]
+    """Ask at once what the server says about itself; a path that is not there is tried by its other name."""
+    got = yield Ask(plan.fact_questions(talk.book, talk.facts), "facts")
+    missing = tuple(_elsewhere(talk.book, a.question) for a in got.answers if a.status == 404)
+    more = (yield Ask(missing, "facts")).answers if missing else ()
+    for answer in (*got.answers, *more):
         talk.facts = learn(talk.facts, answer)
 
 
+def _elsewhere(book: Book, question: Question) -> Question:
+    paths = book.endpoints[question.role]
+    return replace(question, path=next((p for p in paths if p != question.path), question.path))
+
+
 def _first(talk: Talk) -> Conversation:
-    answers: list[Answered] = []
-    for question in plan.first_questions(talk.health, talk.book, talk.facts):
-        answers += yield from _ask(talk, (question,), "questions")
-        if standing(answers[-1]) in {"gone", "ours"}:
-            break
+    answers = yield from _one_by_one(talk, plan.first_questions(talk.health, talk.book, talk.facts), "questions")
     _measure(talk, answers)
     return (yield from _verdict(talk, answers))
+
+
+def _one_by_one(talk: Talk, questions: Sequence[Question], stage: str) -> Generator[Ask, Got, list[Answered]]:
+    """Ask one after the other; once one has no answer the others are not waited for."""
+    answers: list[Answered] = []
+    for question in questions:
+        answers += yield from _ask(talk, (question,), stage)
+        if standing(answers[-1]) in {"gone", "ours"}:
+            break
+    return answers
 
 
 def _measure(talk: Talk, answers: Sequence[Answered]) -> None:
@@ -127,7 +136,8 @@ def _second(talk: Talk) -> Conversation:
     if not talk.health.builtin and talk.health.probes:
         return talk.verdict(talk.answers)
     answers = yield from _ask(talk, plan.equal_questions(talk.book, talk.facts, exact=exact), "equal questions")
-    answers += yield from _ask(talk, (plan.long_question(talk.book, talk.facts, exact=exact),), "long prompt")
+    if not any(standing(a) in {"gone", "ours"} for a in answers):
+        answers += yield from _ask(talk, (plan.long_question(talk.book, talk.facts, exact=exact),), "long prompt")
     return (yield from _verdict(talk, answers))
 
 
@@ -152,13 +162,11 @@ def _soak(talk: Talk) -> Conversation:
 
 
 def _load(talk: Talk) -> Conversation:
-    """Measure what a load of one kind costs, at 1, 8 and 64 at once; its answers are judged like any others."""
+    """Measure what a load of one kind costs, at several sizes; its answers are judged like any others."""
     verdict = talk.verdict(talk.answers)
     top = plan.concurrency(talk.book, talk.facts)
     exact = talk.health.judge == "shape"
-    for size in LOADS if talk.health.soak > 0 else ():
-        if size > top:
-            break
+    for size in dict.fromkeys(min(size, top) for size in LOADS) if talk.health.soak > 0 else ():
         questions = plan.measured_questions(talk.book, talk.facts, count=size, exact=exact)
         got = yield from _send(talk, questions, f"load of {size} at once")
         talk.cost.update(rate(got.answers))
@@ -172,11 +180,8 @@ def _load(talk: Talk) -> Conversation:
 
 
 def _look_again(talk: Talk) -> Conversation:
-    again = [q for q in plan.first_questions(talk.health, talk.book, talk.facts) if q.role in {"plain", "probe"}]
-    answers: list[Answered] = []
-    for question in again:
-        answers += yield from _ask(talk, (question,), "second look")
-    return (yield from _verdict(talk, answers))
+    again = plan.plain_questions(talk.health, talk.book, talk.facts)
+    return (yield from _verdict(talk, (yield from _one_by_one(talk, again, "second look"))))
 
 
 def _verdict(talk: Talk, answers: Sequence[Answered]) -> Conversation:
