@@ -1,7 +1,9 @@
 """Bytes to lines, lines to records, records to marks."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
@@ -30,6 +32,38 @@ def test_compression_is_told_by_content(tmp_path: Path, pack) -> None:  # type: 
     file.write_bytes(pack(b"one\ntwo\n"))
 
     assert [line.text for line in split(read_log(str(file)))] == ["one", "two"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_torn_archive_gives_what_it_holds_and_says_so(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    noise = bytes(Random(7).choices(b"abcdefgh\n", k=400_000))  # noqa: S311  a seeded generator
+    packed = pack(noise)
+    file, told = tmp_path / "log", list[str]()
+    file.write_bytes(packed[: len(packed) * 3 // 4])
+
+    got = b"".join(read_log(str(file), told.append))
+
+    assert len(noise) // 4 < len(got) < len(noise)
+    assert noise.startswith(got)
+    assert len(told) == 1
+    assert f"{len(got)} bytes" in told[0]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_torn_archive_of_which_nothing_is_left_cannot_be_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "log"
+    file.write_bytes(pack(b"one\ntwo\n")[:9])
+
+    with pytest.raises(UsageError, match="torn"):
+        list(read_log(str(file)))
+
+
+def test_several_archives_in_one_file_are_read_one_after_the_other(tmp_path: Path) -> None:
+    for pack in (gzip.compress, zstandard.ZstdCompressor().compress):
+        file = tmp_path / "log"
+        file.write_bytes(pack(b"one\n") + pack(b"two\n"))
+
+        assert b"".join(read_log(str(file))) == b"one\ntwo\n"
 
 
 def test_a_log_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:

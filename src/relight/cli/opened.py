@@ -1,6 +1,8 @@
 """A LOG of the command line, opened: a file, standard input, or HOST:PATH."""
 
 import re
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from typing import TypeAlias
 
 from relight.attempts.blackout import Blackout
 from relight.cli.options import Common
+from relight.cli.output import say
 from relight.cli.places import open_host
 from relight.cli.secrets import known_secrets
 from relight.diagnosis.scan import scan
@@ -18,6 +21,7 @@ from relight.logs.read import read_log
 from relight.words.diagnosis import Want
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
+from relight.words.text import shown
 
 Fetch: TypeAlias = Callable[[Sequence[Want]], Mapping[str, str]]
 Read: TypeAlias = Callable[[], Iterable[Line]]
@@ -36,12 +40,33 @@ def opened(shared: Common, log: str, knowledge: Knowledge) -> Iterator[tuple[Rea
         with open_host(shared, remote["host"]) as host, tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "log"
             download(host, remote["path"], copy)
-            yield (lambda: scan(read_log(str(copy)), knowledge)), (lambda wants: host_sources(host, wants))
+            yield _reading(copy, log, knowledge), (lambda wants: host_sources(host, wants))
     elif log == "-":
-        kept = list(read_log(log))
-        yield (lambda: scan(kept, knowledge)), (lambda _: {})
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "log"
+            with copy.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+            yield _reading(copy, log, knowledge), (lambda _: {})
     else:
-        yield (lambda: scan(read_log(log), knowledge)), (lambda _: {})
+        yield _reading(Path(log), log, knowledge), (lambda _: {})
+
+
+def _reading(path: Path, log: str, knowledge: Knowledge) -> Read:
+    """Return how to read `path`, called `log`; what is wrong with it is told once, however often it is read."""
+    told: set[str] = set()
+
+    def tell(text: str) -> None:
+        if text not in told:
+            say(f"relight: {shown(log)}: {text}", err=True)
+        told.add(text)
+
+    def read() -> Iterator[Line]:
+        try:
+            yield from scan(read_log(str(path), tell), knowledge)
+        except UsageError as error:
+            raise UsageError(error.text, place=shown(log), next=error.next) from error
+
+    return read
 
 
 def download(host: Host, path: str, copy: Path) -> None:
