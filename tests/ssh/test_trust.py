@@ -158,3 +158,38 @@ def test_two_jump_hosts_are_gone_through_in_their_order(sshd_at: Callable[..., A
     assert host.connect().uid == os.getuid()
     assert first.sessions()
     assert second.sessions()
+
+
+def certify(server: Any, *options: str) -> str:
+    """Give a server a certificate; return the line that trusts its authority."""
+    authority, key = str(server.folder / "ca"), str(server.folder / "host_key.pub")
+    for words in (("-t", "ed25519", "-N", "", "-f", authority), ("-s", authority, "-I", "x", *options, key)):
+        subprocess.run(["ssh-keygen", "-q", *words], check=True, capture_output=True)  # noqa: S607
+    return f"@cert-authority [127.0.0.1]:{server.port} {(server.folder / 'ca.pub').read_text()}"
+
+
+def test_a_host_certificate_of_a_known_authority_is_trusted_and_one_for_another_name_is_not(
+    sshd_at: Callable[..., Any], tmp_path: Path
+) -> None:
+    for name, principal in (("good", "127.0.0.1"), ("bad", "elsewhere")):
+        server = sshd_at(f"HostCertificate {tmp_path / name / 'host_key-cert.pub'}", name=name)
+        server.known_hosts.write_text(certify(server, "-h", "-n", principal))
+        server.stop()
+        server.start()
+        if name == "good":
+            assert server.host().connect().uid == os.getuid()
+        else:
+            error = refused(server.host())
+
+    assert "its certificate is refused: it is for elsewhere, not for 127.0.0.1" in error.text
+    assert error.exit_status == 3
+
+
+def test_an_authority_is_no_reason_to_trust_a_host_without_a_certificate(sshd: Any) -> None:
+    line = certify(sshd, "-h", "-n", "127.0.0.1")
+    sshd.known_hosts.write_text(line)
+
+    assert "shows no certificate of its authority" in refused(sshd.host()).text
+
+    sshd.known_hosts.write_text(line + f"[127.0.0.1]:{sshd.port} {sshd.host_key()}\n")
+    assert sshd.host().connect().uid == os.getuid()

@@ -90,7 +90,12 @@ def judge(known: Sequence[KnownKey], name: str, kind: str, blob: str) -> Judgeme
         return Judgement("known", tuple(k for k in same if not k.mark))
     if plain:
         return Judgement("changed", tuple(plain))
-    return Judgement("unknown", tuple(k for k in mine if k.mark == "@cert-authority"))
+    return Judgement("unknown")
+
+
+def authorities(known: Sequence[KnownKey], name: str) -> tuple[KnownKey, ...]:
+    """Return the lines with an authority whose certificates count for `name`."""
+    return tuple(k for k in known if k.mark == "@cert-authority" and k.is_for(name))
 
 
 def kinds_known(known: Sequence[KnownKey], name: str) -> tuple[str, ...]:

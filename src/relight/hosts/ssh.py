@@ -239,6 +239,7 @@ def arm(connection: fabric.Connection, spec: HostSpec, timeout: float, *, last: 
         user=connection.user,
         file=str(Path(files[0]).expanduser()),
         via=getattr(connection.gateway, "host", "") or str(connection.gateway or ""),
+        vouched=alias or connection.host,
     )
     known = read_known_hosts(files)
     identity = spec.identity_file

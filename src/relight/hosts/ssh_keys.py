@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import paramiko
 
-from relight.hosts.known_hosts import KnownKey, fingerprint, judge, kinds_known
+from relight.hosts.host_certificates import fault_of
+from relight.hosts.known_hosts import KnownKey, authorities, fingerprint, judge, kinds_known
 from relight.words.errors import UnreachableError
 from relight.words.secret import Secret
 
@@ -19,7 +21,10 @@ WINDOW = 4 << 20
 
 @dataclass(frozen=True)
 class Door:
-    """The host we go to, as the messages name it: `name` in known_hosts, `via` the jump host."""
+    """The host we go to, as the messages name it: `name` in known_hosts, `via` the jump host.
+
+    `vouched` is the name that a certificate of the host must be for.
+    """
 
     place: str
     host: str
@@ -28,10 +33,11 @@ class Door:
     user: str
     file: str
     via: str = ""
+    vouched: str = ""
 
 
 class StrictKeys(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]
-    """Accepts a key that known_hosts has; refuses any other, saying what to do."""
+    """Accepts a key that known_hosts has, or has the authority of; refuses any other, saying what to do."""
 
     def __init__(self, door: Door, known: Sequence[KnownKey]) -> None:
         self._door = door
@@ -40,19 +46,30 @@ class StrictKeys(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]
     def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:  # noqa: ARG002
         """Judge a key. paramiko asks for every one: we give it no keys of its own."""
         judgement = judge(self._known, self._door.name, key.get_name(), key.get_base64())
-        if judgement.verdict == "known":
+        fault = self._fault_of_certificate(key)
+        if judgement.verdict == "known" or (judgement.verdict != "revoked" and fault == ""):
             return
-        shown = f"{key.get_name()} {fingerprint(key.asbytes())}"
+        shown = f"{key.get_name()} {fingerprint(key.asbytes())}" + (f"; {fault}" if fault else "")
         where = ", ".join(f"{k.file}:{k.line}" for k in judgement.where)
         raise {"unknown": _unknown, "changed": _changed, "revoked": _revoked}[judgement.verdict](
             self._door, shown, where, key
         )
 
+    def _fault_of_certificate(self, key: Any) -> str | None:
+        """Say why the host's certificate does not vouch for it, "" where it does, None where there is no authority."""
+        lines = authorities(self._known, self._door.name)
+        if not lines:
+            return None
+        if key.public_blob is None:
+            where = ", ".join(f"{k.file}:{k.line}" for k in lines)
+            return f"it shows no certificate of its authority ({where})"
+        said = fault_of(key.public_blob.key_blob, self._known, self._door.name, self._door.vouched, time.time())
+        return said and f"its certificate is refused: {said}"
 
-def _unknown(door: Door, shown: str, where: str, key: Any) -> UnreachableError:
-    authority = f"; its certificate authority ({where}) cannot be used here, only plain keys can" if where else ""
+
+def _unknown(door: Door, shown: str, where: str, key: Any) -> UnreachableError:  # noqa: ARG001
     return UnreachableError(
-        f"the host key of {door.host} port {door.port} is not known: {shown}{authority}",
+        f"the host key of {door.host} port {door.port} is not known: {shown}",
         place=door.place,
         next=f"if that is its fingerprint, accept it with: {accept_command(door, key)}",
     )
@@ -85,16 +102,27 @@ def accept_command(door: Door, key: Any) -> str:
     return f"ssh-keyscan -p {door.port} -t {kind} {shlex.quote(door.host)} >> {file}"
 
 
+class CertifiedTransport(paramiko.Transport):  # type: ignore[misc]
+    """Asks for a certificate before plain keys; paramiko does it the other way round."""
+
+    @property
+    def preferred_keys(self) -> tuple[str, ...]:
+        """Return the kinds of host key, the most wanted first."""
+        kinds = super().preferred_keys
+        return (*(k for k in kinds if "-cert-" in k), *(k for k in kinds if "-cert-" not in k))
+
+
 class StrictTransport:
     """Makes transports that ask for the known kinds of host key first, like ssh does."""
 
     def __init__(self, known: Sequence[KnownKey], name: str) -> None:
         kinds = kinds_known(known, name)
+        self._kind = CertifiedTransport if authorities(known, name) and not kinds else paramiko.Transport
         self._wanted = [k for kind in kinds for k in (RSA_KINDS if kind == "ssh-rsa" else (kind,))]
 
     def __call__(self, sock: Any, **more: Any) -> Any:
         """Return a transport over `sock`."""
-        transport = paramiko.Transport(sock, default_window_size=WINDOW, **more)
+        transport = self._kind(sock, default_window_size=WINDOW, **more)
         options = transport.get_security_options()
         offered = tuple(options.key_types)
         first = [k for k in self._wanted if k in offered]
