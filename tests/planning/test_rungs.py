@@ -150,3 +150,11 @@ def test_a_typo_in_what_is_protected_or_allowed_is_wrong_usage(named: dict[str, 
 def test_a_typo_in_unset_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="--unset --tp-sise"):
         launch(playbook(flags={"model-path": "m"}), world=replace(WORLD, overrides=Change(unset=("tp-sise",))))
+
+
+@pytest.mark.parametrize(("name", "value"), [("tp-size", "abc"), ("attention-backend", "tritn"), ("overlap", "yes")])
+def test_a_value_on_the_command_line_that_no_parser_takes_is_wrong_usage(name: str, value: str) -> None:
+    with pytest.raises(UsageError, match=value if name != "overlap" else "takes no value") as caught:
+        plan(playbook(), world=replace(WORLD, overrides=Change(set={name: value})))
+
+    assert caught.value.place == f"--set {name}"

@@ -13,13 +13,18 @@ from relight.words.settings import Change, Settings
 
 
 def refuse_typos(playbook: Playbook, world: World, ground: Ground) -> None:
-    """Raise UsageError for the first flag that is a typo, or that is required and not given."""
+    """Raise UsageError for the first flag that is a typo, required and not given, or set to what no parser takes.
+
+    The last is an error on the command line only: what --set gives is protected, so nothing could mend it.
+    """
     if world.parser is None:
         return
     named = misnamed(playbook, world.overrides, world.parser, world.knowledge)
     for finding in (*written(playbook, world, ground), *named):
         if finding.fault in {"typo", "missing"}:
             raise UsageError(finding.text, place=playbook.path or playbook.name, next=finding.next)
+        if finding.fault == "value" and finding.name in world.overrides.set:
+            raise UsageError(finding.text, place=f"--set {finding.name}", next=finding.next)
 
 
 def written(playbook: Playbook, world: World, ground: Ground) -> tuple[Finding, ...]:
