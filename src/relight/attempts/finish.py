@@ -5,6 +5,7 @@ from typing import Any
 
 from relight.attempts.actions import End
 from relight.attempts.effects import with_effect
+from relight.attempts.ends import node_ends
 from relight.attempts.learn import remember
 from relight.attempts.prepare import clean
 from relight.attempts.site import Site
@@ -25,6 +26,9 @@ def stop_attempt(site: Site, n: int) -> None:
             f"processes of attempt {n} do not end: {names}", place=site.order.spec.name, next="reset the GPU or reboot"
         )
     site.stopped |= {n}
+    ends = node_ends(site, site.attempt(n))
+    if ends:
+        site.note("stopped", n, attempt={"nodes": ends}, why="nothing of it is left on any node")
 
 
 def finish(site: Site, end: End) -> Record:

@@ -112,9 +112,9 @@ class Follower:
             yield from self.progress.read(record(line))
 
 
-def log_of(site: Site, n: int) -> Follower:
-    """Open the stored copy of attempt `n`'s log, which goes on where the host's goes on."""
-    name = site.attempt_id(n)
+def log_of(site: Site, n: int, rank: int = 0) -> Follower:
+    """Open the stored copy of attempt `n`'s log (of node `rank`), which goes on where the host's goes on."""
+    name, host = site.attempt_id(n, rank), site.nodes[rank]
     return Follower(
-        site.log_path(n), site.knowledge, lambda at: site.host.follow(name, at), secrets=site.journal.secrets
+        site.log_path(n, rank), site.knowledge, lambda at: host.follow(name, at), secrets=site.journal.secrets
     )

@@ -51,7 +51,7 @@ class Guard:
         return self._gone(status) or self._lost(status) or self._silent() or self._ill()
 
     def _gone(self, status: Status) -> str:
-        return "" if status.alive else status.reason or "the server died"
+        return "" if status.serves else status.reason or "the server died"
 
     def _lost(self, status: Status) -> str:
         """Look for ranks that died, or that somebody stopped, behind a parent that still answers."""

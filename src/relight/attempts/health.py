@@ -15,7 +15,7 @@ from relight.attempts.launch import port_of, revealed
 from relight.attempts.prepare import DEFAULT_PORT
 from relight.attempts.site import Site
 from relight.attempts.watch import POLL, Ending, Vigil, ended
-from relight.hosts.values import HttpAnswer, HttpRequest
+from relight.hosts.values import HttpAnswer, HttpRequest, Status
 from relight.words.attempt import Attempt
 from relight.words.secret import Secret
 
@@ -143,7 +143,13 @@ def asked_again(site: Site, attempt: Attempt, book: Book) -> Verdict:
 
 def whose(vigil: Vigil) -> Ownership:
     """Say whose the port is."""
-    return ownership(vigil.site.host.listeners(), port_for(vigil.attempt), {p.pid for p in vigil.status.tree})
+    return ownership(vigil.site.host.listeners(), port_for(vigil.attempt), _pids(vigil.status))
+
+
+def _pids(status: Status) -> set[int]:
+    """Return the pids of our launch on the host that is asked; nodes on one machine show there too."""
+    here = [node for node in status.nodes if node.boot_id == status.boot_id]
+    return {p.pid for node in here or (status,) for p in node.tree}
 
 
 def judged(vigil: Vigil, verdict: Verdict) -> Ending:

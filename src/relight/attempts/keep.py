@@ -34,7 +34,7 @@ def look_after(site: Site) -> None:
     if last is None or last.outcome != "healthy" or last.rung != "real" or last.n == site.died:
         return
     status = site.host.status(site.attempt_id(last.n))
-    if not status.alive:
+    if not status.serves:
         incident(site, last, status.reason or "the server died while nobody watched")
 
 

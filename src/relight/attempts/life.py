@@ -5,6 +5,7 @@ from relight.attempts.patience import Patience, Pulse, read_patience
 from relight.attempts.ranks import Ranks
 from relight.attempts.watch import GRACE, Ending, Vigil
 from relight.config.shipped import engine
+from relight.hosts.nodes import on_node
 from relight.hosts.values import HostError
 
 LOOK_EVERY = 10.0
@@ -36,9 +37,9 @@ class Life:
         """Take in what is new; return the verdict of a start that is called hung."""
         vigil = self.vigil
         phase = vigil.follower.progress.phase
-        for line in vigil.follower.new:
+        for line in vigil.news:
             self.pulse.hear(vigil.now, line.text, phase)
-        if vigil.follower.down:
+        if vigil.down:
             # Nothing is heard or seen over a link that is away: its silence is not the server's.
             self.pulse.excuse(vigil.now)
             return None
@@ -75,14 +76,19 @@ class Life:
         if vigil.now - self._looked < every:
             return
         self._looked, self._phase = vigil.now, phase
-        tree = vigil.status.tree
         try:
-            said = vigil.site.host.run(signs.command(p.pid for p in tree)).stdout.decode(errors="replace")
-            gpus = vigil.site.host.gpus()
+            seen = signs.together([_signs(vigil, rank) for rank in range(len(vigil.site.nodes))])
         except HostError:
             return
-        if gpus:
-            used = max(g.memory_used for g in gpus)
+        if seen.vram:
+            used = max(seen.vram.values())
             vigil.memory.append((round(vigil.now - vigil.began, 1), used))
             vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
-        self.pulse.look(signs.read(said, tree, at=vigil.now, gpus=gpus))
+        self.pulse.look(seen)
+
+
+def _signs(vigil: Vigil, rank: int) -> signs.Signs:
+    """Return what the processes and cards of one node show."""
+    host, tree = vigil.site.nodes[rank], on_node(vigil.status.tree, rank)
+    said = host.run(signs.command(p.pid for p in tree)).stdout.decode(errors="replace")
+    return signs.read(said, tree, at=vigil.now, gpus=host.gpus())

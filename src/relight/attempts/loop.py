@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
 from relight.attempts.carry import carry
 from relight.attempts.clock import Clock
-from relight.attempts.examine import examine
+from relight.attempts.examine import changed_by, examine
 from relight.attempts.finish import finish, stop_attempt
 from relight.attempts.judge.book import Book, read_book
 from relight.attempts.keep import look_after, stay, stormy
@@ -112,8 +111,9 @@ def _act(site: Site, action: Action, book: Book) -> None:
         case Stop(n):
             stop_attempt(site, n)
         case Diagnose(n):
-            found = replace(examine(site, site.attempt(n)), log=site.attempt(n).log)
-            site.note("diagnosed", n, attempt={"diagnosis": found}, diagnosis=found)
+            found, nodes = examine(site, site.attempt(n))
+            changes = {"diagnosis": found, **changed_by(nodes)}
+            site.note("diagnosed", n, attempt=changes, diagnosis=found)
         case Carry(planned):
             carry(site, planned)
 

@@ -1,11 +1,13 @@
 """Signs of life of a start: what the process table and the cards show at one moment. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from relight.words.host import Gpu, HostProcess
 
 PAGE = 4096
+APART = 10_000_000
+"""Added to pids and cards of each further node, so that all of them differ."""
 TICKS = 100.0
 """Clock ticks in a second and bytes in a page; the same on every Linux this runs against."""
 
@@ -58,6 +60,20 @@ def read(output: str, tree: Sequence[HostProcess], *, at: float, gpus: Sequence[
         {g.index: g.memory_used for g in gpus},
         {g.index: g.power for g in gpus if g.power is not None},
         {g.index: g.utilisation for g in gpus if g.utilisation is not None},
+    )
+
+
+def together(looks: Sequence[Signs]) -> Signs:
+    """Return the looks at several nodes as one; pids and cards of each further node are set apart."""
+    if len(looks) == 1:
+        return looks[0]
+    apart = [(rank * APART, look) for rank, look in enumerate(looks)]
+    return Signs(
+        looks[0].at,
+        {pid + n: replace(p, pid=pid + n) for n, look in apart for pid, p in look.processes.items()},
+        {card + n: mib for n, look in apart for card, mib in look.vram.items()},
+        {card + n: watts for n, look in apart for card, watts in look.watts.items()},
+        {card + n: percent for n, look in apart for card, percent in look.utilisation.items()},
     )
 
 

@@ -1,5 +1,6 @@
 """One launch, from its order to its verdict."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 from relight.attempts.autopsy import with_autopsy
@@ -30,11 +31,15 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         take(site, attempt.settings)
     again = launch(site, attempt).again
     status = site.host.status(site.attempt_id(n))
-    with log_of(site, n) as follower:
+    with ExitStack() as stack:
+        follower, *peers = (stack.enter_context(log_of(site, n, rank)) for rank in range(len(site.nodes)))
         now = site.clock.monotonic()
         began = now - (_running_for(site, status) if again else 0.0)
         phases = {p.name: p for p in attempt.phases}
-        vigil = Vigil(site, attempt, follower, began, now, status, phases=phases, fetching=_fetching(site, attempt))
+        vigil = Vigil(
+            site, attempt, follower, began, now, status,
+            phases=phases, fetching=_fetching(site, attempt), peers=tuple(peers),
+        )  # fmt: skip
         ending, info = _verdict(vigil, book)
         if ending.outcome == "hung":
             ending = with_autopsy(site, n, ending, vigil.status.tree)

@@ -10,6 +10,7 @@ from relight.attempts.follow import Follower
 from relight.attempts.prepare import renew
 from relight.attempts.site import Site
 from relight.hosts.values import Status
+from relight.logs.lines import Line
 from relight.logs.marks import Mark
 from relight.words.attempt import Attempt, Exit, Outcome, Phase
 
@@ -19,6 +20,8 @@ BLINK = 2.0
 """Seconds a log's channel may be away, or take to open, before that counts as absence."""
 FETCHING = frozenset({None, "args", "init_dist", "load_weights"})
 """Phases in which the engine may fetch its model."""
+PARTING = 3.0
+"""Seconds that the other nodes get to end too, once one has, before they are ended."""
 GRACE = 20.0
 """Seconds a server may take to die after its log showed the end; launches switch the slow crash diagnostics off."""
 
@@ -56,19 +59,44 @@ class Vigil:
     away: float = 0.0
     memory: list[tuple[float, int]] = field(default_factory=list)
     fetching: Fetching | None = None
+    peers: tuple[Follower, ...] = ()
+    parting: float | None = None
 
     @property
     def now(self) -> float:
         """Return monotonic seconds."""
         return self.site.clock.monotonic()
 
+    @property
+    def news(self) -> tuple[Line, ...]:
+        """Return the lines that the last look brought, from all nodes."""
+        return (*self.follower.new, *(line for peer in self.peers for line in peer.new))
+
+    @property
+    def down(self) -> float:
+        """Return for how many seconds the link to a node has been away."""
+        return max(follower.down for follower in (self.follower, *self.peers))
+
+    @property
+    def shows_end(self) -> bool:
+        """Say whether a log shows the end of the server."""
+        return any(follower.watch.crashed for follower in (self.follower, *self.peers))
+
+    def drain(self) -> None:
+        """Take all that was ever written."""
+        self.follower.drain(self.status.log_size)
+        for peer, node in zip(self.peers, self.status.nodes[1:], strict=True):
+            peer.drain(node.log_size)
+
     def pump(self, timeout: float = POLL) -> None:
         """Take what the log says now and tell about it."""
         before = self.now
         marks = self.follower.pump(timeout)
-        if self.follower.new:
+        for peer in self.peers:
+            peer.pump(0.0)
+        if self.news:
             self.moved = self.now
-        if self.follower.down > BLINK:
+        if self.down > BLINK:
             self.away += self.now - before
         if self._downloads():
             self.downloading += self.now - before
@@ -137,11 +165,27 @@ def ended(vigil: Vigil) -> Ending | None:
         return _dying(vigil)
     if status.state in {"starting", "running"} and not status.reason:
         return None
-    vigil.follower.drain(status.log_size)
-    reason = status.reason or "the server ended"
+    if _parting(vigil, status):
+        return None
+    vigil.drain()
+    reason = status.reason or f"the server ended{_where(vigil, status)}"
     lines = (f"relight: {status.reason}",) if status.reason else ()
     vigil.site.note("crashed", vigil.attempt.n, exit=status.exit, reason=reason, ended=_ended_at(vigil, status))
     return Ending("crashed", reason, status.exit, lines=lines)
+
+
+def _parting(vigil: Vigil, status: Status) -> bool:
+    """Say whether nodes that still run have their moment: what they write now may be the cause of it all."""
+    if all(node.state == "ended" for node in status.nodes):
+        return False
+    vigil.parting = vigil.now if vigil.parting is None else vigil.parting
+    return vigil.now - vigil.parting < PARTING
+
+
+def _where(vigil: Vigil, status: Status) -> str:
+    named = zip(vigil.attempt.nodes, status.nodes, strict=True)
+    ended = [node.host for node, said in named if said.state in {"none", "ended"}]
+    return f" on {', '.join(ended)}" if ended else ""
 
 
 def _ended_at(vigil: Vigil, status: Status) -> str | None:
@@ -152,7 +196,7 @@ def _ended_at(vigil: Vigil, status: Status) -> str | None:
 
 def _dying(vigil: Vigil) -> Ending | None:
     """A server whose log shows the end and that does not go: it gets its time, then it counts as crashed."""
-    if not vigil.follower.watch.crashed:
+    if not vigil.shows_end:
         vigil.fatal = None
         return None
     if vigil.fatal is None:

@@ -37,6 +37,7 @@ from relight.words.settings import Settings
 T = TypeVar("T")
 PID_STEP = 10_000_000
 """Added to the pids of each further node, so that all pids of one server differ; the kernel's are smaller."""
+UNKNOWN = "a node does not know the attempt any more"
 FOLLOWER_PATIENCE = 3.0
 """Seconds between SIGTERM and SIGKILL for a follower: without the first node it has nothing left to do."""
 
@@ -202,17 +203,17 @@ class Nodes:
             said[0],
             attempt_id=attempt_id,
             state=_state([one.state for one in said]),
-            ended=said[first].ended if over else None,
+            ended=self._by_first_clock(first, said[first].ended) if over else None,
             exit=said[first].exit,
-            reason=self._reason(first, said[first]),
+            reason=said[first].reason if said[first].state != "none" else UNKNOWN,
             supervised=all(one.supervised for one in said),
             tree=tree,
             nodes=tuple(said),
         )
 
-    def _reason(self, rank: int, said: Status) -> str:
-        lost = "the attempt is not known there any more" if said.state == "none" else said.reason
-        return f"{self.hosts[rank].spec.name}: {lost}" if lost else ""
+    def _by_first_clock(self, rank: int, there: float | None) -> float | None:
+        ahead = self.facts[0].clock_offset if self.facts else 0.0
+        return None if there is None else self.moment(rank, there) + ahead
 
     def moment(self, rank: int, there: float | None) -> float:
         """Return by our clock when it was `there` by the clock of a node; infinity for None."""
@@ -376,6 +377,12 @@ def _share(order: LaunchOrder, given: NodeOrder) -> LaunchOrder:
         secret_flags=given.secret_flags or order.secret_flags,
         nodes=(),
     )
+
+
+def on_node(tree: Sequence[HostProcess], rank: int) -> tuple[HostProcess, ...]:
+    """Return the processes of one node of a tree over all of them, with the pids that they have there."""
+    step = rank * PID_STEP
+    return tuple(replace(p, pid=p.pid - step, ppid=p.ppid - step) for p in tree if p.pid // PID_STEP == rank)
 
 
 def _of_node(process: HostProcess, rank: int, host: Host) -> HostProcess:
