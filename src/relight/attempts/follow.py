@@ -9,6 +9,7 @@ from relight.attempts.blackout import Blackout
 from relight.attempts.site import Site
 from relight.diagnosis.watch import Watch
 from relight.hosts.interface import LogStream
+from relight.journal.files import make_folder
 from relight.logs.lines import Line, LineSplitter
 from relight.logs.marks import Mark, Marks
 from relight.logs.progress import Progress
@@ -35,7 +36,7 @@ class Follower:
         self._lines = LineSplitter()
         self._blackout = Blackout(secrets)
         self._replay()
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         self._stream = open_stream(self.size)
         self._file = path.open("ab")
         path.chmod(0o600)
