@@ -92,7 +92,7 @@ def test_deploy_launches_once_and_says_what_it_would_do_next(bench: Bench) -> No
     record = bench.run(book(flags={"model-path": "m", "port": PORT, "attention-backend": "trtllm_mha"}), without_trtllm)
 
     assert (record.state, len(record.attempts)) == ("failed", 1)
-    assert record.next.startswith("next: launch")
+    assert record.next.startswith("launch")
 
 
 def test_a_typo_is_refused_before_anything_is_launched(bench: Bench) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from relight.attempts.order import Mode
+from relight.planning.options import in_short
 from relight.words.attempt import Attempt, Record, State
-from relight.words.step import Exhausted, Launch, Person, Plan, Spent, Step
+from relight.words.step import Clean, Exhausted, Launch, Person, Plan, Reject, Spent, Step, Wait
 
 FAILED = frozenset({"crashed", "hung", "sick", "rejected", "aborted"})
 
@@ -115,5 +116,18 @@ def _ending(plan: Plan) -> End | None:
 
 
 def described(step: Step) -> str:
-    """Return the step as a sentence for the report of a `deploy`."""
-    return f"next: {type(step).__name__.lower()}: {step.because}"
+    """Return the step as a sentence for the record of a `deploy`."""
+    match step:
+        case Launch(candidate, rung, because):
+            changes = "; ".join(in_short(r) for r in candidate.changes)
+            how = "launch with dummy weights" if rung == "dummy" else "launch"
+            return f"{how}{f' with {changes}' if changes else ''}: {because}"
+        case Reject(_, rung, because):
+            return f"pass over what {rung} refuses, without a launch: {because}"
+        case Wait(seconds, because):
+            return f"wait {seconds:.0f} s and look again: {because}"
+        case Clean(because):
+            return f"clear what is left of failed attempts: {because}"
+        case Exhausted(_, because):
+            return f"nothing is left to try: {because}"
+    return getattr(step, "because", "")
