@@ -1,15 +1,33 @@
 """One attempt in detail: what changed, why it failed, the evidence, and what was made of it."""
 
+import re
 import shlex
 from collections.abc import Sequence
+from textwrap import shorten
 
-from relight.reports.blocks import Block, Bullets, Choice, Choices, Edit, Edits, Pairs, Para, Prose, Section, Sums, Tone
+from relight.reports.blocks import (
+    Block,
+    Bullets,
+    Choice,
+    Choices,
+    Edit,
+    Edits,
+    Pairs,
+    Para,
+    Prose,
+    Section,
+    Sums,
+    Table,
+    Tone,
+)
 from relight.reports.edits import brief, edits_of
-from relight.reports.excerpts import evidence, innermost, other_values, source
+from relight.reports.excerpts import evidence, innermost, other_values, readable, source
 from relight.reports.now import launch_command
+from relight.reports.passed import passed_over
 from relight.reports.prose import (
     count,
     ended_by,
+    in_few,
     listed,
     origin,
     outcome,
@@ -23,12 +41,15 @@ from relight.reports.prose import (
     why_failed,
 )
 from relight.reports.steps import Step, became
+from relight.reports.tables import without_empty_columns
 from relight.reports.times import between, span
-from relight.words.attempt import Attempt, Record
+from relight.words.attempt import Attempt, NodeEnd, Record
 from relight.words.diagnosis import Cause, Constraint, Diagnosis
-from relight.words.settings import Repair
+from relight.words.settings import Repair, Settings
 
 _SURE = 0.999
+_LONGEST = 160
+_AS_ASKED = "as the playbook asks"
 
 
 def attempt_section(step: Step, record: Record) -> Section:
@@ -43,7 +64,8 @@ def attempt_section(step: Step, record: Record) -> Section:
         *_failure(attempt),
         *_again(attempt, earlier, record.folder),
         *_judged(attempt),
-        *_repairs(attempt, later),
+        *_repairs(attempt, later, record),
+        *_nodes(attempt),
         *_facts(attempt),
     )
     commands = (launch_command(record, attempt),) if attempt.argv else ()
@@ -84,14 +106,28 @@ def _begun(step: Step) -> list[Block]:
 
 
 def _because(step: Step) -> Prose:
-    said: list[str | object] = [f"Lever {move}." for move in step.moved[:1]]
-    said += [f" Lever {move}." for move in step.moved[1:]]
-    for reason in step.reasons:
-        text = sentence(reason.why) or sentence(f"Proposed by {origin(reason.origin)}")
-        costs = sentence(f"gives up: {reason.gives_up}") if reason.gives_up else ()
-        alters = (" This can alter answers.",) if reason.alters_answers else ()
-        said += [*([" "] if said else []), *text, *([" "] if costs else []), *costs, *alters]
-    return tuple(said)  # type: ignore[arg-type]
+    """Say why these settings: the levers that moved, the repairs that were made, and what else the plan said."""
+    parts: list[Prose] = [(f"Lever {move}.",) for move in step.moved]
+    parts += [part for reason in step.reasons for part in _of_repair(reason)]
+    parts += [sentence(said) for said in _planned(step)]
+    return tuple(piece for i, part in enumerate(parts) if part for piece in ((" ",) if i else ()) + part)
+
+
+def _of_repair(reason: Repair) -> tuple[Prose, ...]:
+    text = sentence(reason.why) or sentence(f"Proposed by {origin(reason.origin)}")
+    costs = sentence(f"gives up: {reason.gives_up}") if reason.gives_up else ()
+    alters = ("This can alter answers.",) if reason.alters_answers else ()
+    return tuple(part for part in (text, costs, alters) if part)
+
+
+def _planned(step: Step) -> list[str]:
+    """Return what the plan gave as its reason beside the levers and the repairs, which are told already."""
+    told = {reason.why.strip().rstrip(".") for reason in step.reasons} | {_AS_ASKED}
+    levers = {name for a in (step.before, step.attempt) if a for name in a.choice}
+    parts = [part.strip().rstrip(".") for part in step.attempt.because.split("; ")]
+    moves = re.compile(rf"(?:{'|'.join(map(re.escape, levers)) or 'none'}) (?:at variant \d+|off)(?:, .*)?")
+    kept = [part for part in parts if part and part not in told and not moves.fullmatch(part)]
+    return ["; ".join(kept)] if kept else []
 
 
 def _failure(attempt: Attempt) -> list[Block]:
@@ -102,8 +138,7 @@ def _failure(attempt: Attempt) -> list[Block]:
     blocks: list[Block] = [Para(_cause(diagnosis, cause), "cause", _tone(attempt))]
     shows = evidence(diagnosis, note=_note(diagnosis))
     blocks += [shows] if shows else []
-    blocks += _frame(diagnosis)
-    blocks += _source(diagnosis.constraint) if diagnosis.constraint else []
+    blocks += _raised(diagnosis)
     return blocks + ([Sums("memory", diagnosis.memory)] if diagnosis.memory else [])
 
 
@@ -143,31 +178,32 @@ def _note(diagnosis: Diagnosis) -> str:
     return f"{mark}; {count(lines, 'other line is', 'other lines are')} only its consequence" if lines else mark
 
 
-def _frame(diagnosis: Diagnosis) -> list[Block]:
+def _raised(diagnosis: Diagnosis) -> list[Block]:
+    """Tell where it was raised: by the source there where it was read, else by its place alone."""
     frames = diagnosis.traceback.frames if diagnosis.traceback else ()
-    if not frames:
-        return []
-    last = frames[-1]
-    return [Para(prose(f"`{path(last.file)}:{last.line}` in `{last.function}`"), "raised at")]
+    last = frames[-1] if frames else None
+    read = diagnosis.constraint
+    here = bool(read and last and (read.line, path(read.file)) == (last.line, path(last.file)))
+    shows = source(read, last.function if last and here else "") if read else None
+    place = [Para(prose(f"`{path(last.file)}:{last.line}` in `{last.function}`"), "raised at")] if last else []
+    return [*([] if shows and here else place), *([shows] if shows else []), *(_source(read) if read else [])]
 
 
 def _source(read: Constraint) -> list[Block]:
     blocks: list[Block] = []
-    shows = source(read)
-    if shows:
-        blocks.append(shows)
     if read.condition:
         blocks.append(Para((*prose(f"`{read.condition}`"), *_guards(read)), "wanted"))
     left = other_values(read)
     if left:
         blocks.append(Para(prose(", ".join(f"`{name}` is {value(v)}" for name, v in left.items())), "values"))
     if read.opaque:
-        blocks.append(Para(prose(listed([f"`{part}`" for part in read.opaque])), "not read"))
+        blocks.append(Para(prose(in_few([f"`{part}`" for part in read.opaque])), "not read"))
     return blocks
 
 
 def _guards(read: Constraint) -> Prose:
-    return prose(" because " + listed([f"`{guard}`" for guard in innermost(read.guards)])) if read.guards else ()
+    guards = readable(read)
+    return prose(" because " + listed([f"`{guard}`" for guard in innermost(guards)])) if guards else ()
 
 
 def _judged(attempt: Attempt) -> list[Block]:
@@ -176,25 +212,28 @@ def _judged(attempt: Attempt) -> list[Block]:
     )
 
 
-def _repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
-    repairs = _merged(attempt.diagnosis.repairs if attempt.diagnosis else ())
-    cheapest = min((r.cost for r in repairs), default=0.0)
-    choices = tuple(_choice(repair, attempt, later, cheapest) for repair in repairs)
+def _repairs(attempt: Attempt, later: Sequence[Attempt], record: Record) -> list[Block]:
+    repairs = _merged(attempt.diagnosis.repairs if attempt.diagnosis else (), attempt.settings)
+    ends = [became(repair, attempt.settings, later) for repair in repairs]
+    made = tuple(repair for repair, taken in zip(repairs, ends, strict=True) if taken)
+    pairs = zip(repairs, ends, strict=True)
+    choices = tuple(_choice(repair, taken, attempt, record, made) for repair, taken in pairs)
     return [Choices("repairs", choices)] if choices else []
 
 
-def _merged(repairs: Sequence[Repair]) -> tuple[Repair, ...]:
-    """Return repairs, each edit once, as the first that proposes it."""
+def _merged(repairs: Sequence[Repair], settings: Settings) -> tuple[Repair, ...]:
+    """Return repairs, each edit of the settings once, as the first that proposes it."""
     kept: dict[tuple[Edit, ...], Repair] = {}
     for repair in repairs:
-        kept.setdefault(edits_of(repair), repair)
+        kept.setdefault(edits_of(repair, settings), repair)
     return tuple(kept.values())
 
 
-def _choice(repair: Repair, attempt: Attempt, later: Sequence[Attempt], cheapest: float) -> Choice:
-    taken = became(repair, attempt.settings, later)
-    left = "passed over: it costs more" if repair.cost > cheapest else "passed over"
-    said = _became(taken, attempt, later[0].n) if taken else left if later else "not tried"
+def _choice(
+    repair: Repair, taken: Attempt | None, attempt: Attempt, record: Record, made: tuple[Repair, ...]
+) -> Choice:
+    following = next((a.n for a in record.attempts if a.n > attempt.n), 0)
+    said = _became(taken, attempt, following) if taken else passed_over(repair, attempt, record, made)
     lines = brief(edits_of(repair, attempt.settings))
     return Choice(lines, said, _taken_tone(taken, attempt), _reason(repair), _costs(repair))
 
@@ -237,6 +276,25 @@ def _costs(repair: Repair) -> Prose:
     said = sentence(f"gives up: {repair.gives_up}") if repair.gives_up else ()
     alters = ("Can alter answers.",) if repair.alters_answers else ()
     return (*said, *([" "] if said and alters else []), *alters)
+
+
+def _nodes(attempt: Attempt) -> list[Block]:
+    """Tell how each node of several ended, and which one failed first."""
+    if not attempt.nodes:
+        return []
+    rows = tuple((*((part,) for part in _node(node)), prose(_own_log(node))) for node in attempt.nodes)
+    tones: tuple[Tone, ...] = tuple("bad" if node.first else "plain" for node in attempt.nodes)
+    heads = ("node", "host", "ended", "log", "its own log shows")
+    return [without_empty_columns(Table("How each node of this attempt ended", heads, rows, tones))]
+
+
+def _node(node: NodeEnd) -> tuple[str, str, str, str]:
+    end = "stopped by relight" if node.stopped else ended_by(node.exit) or "not known"
+    return str(node.rank), node.host, f"{end}, first" if node.first else end, node.log or "-"
+
+
+def _own_log(node: NodeEnd) -> str:
+    return f"`{shorten(node.text, _LONGEST, placeholder=' ...')}` ({node.kind})" if node.text else node.kind or "-"
 
 
 def _facts(attempt: Attempt) -> list[Block]:

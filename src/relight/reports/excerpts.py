@@ -38,7 +38,14 @@ def _framed(text: str) -> str:
 def _nearest(lines: Mapping[int, str], line: int | None) -> list[int]:
     """Keep an excerpt readable: the lines nearest to the cause, in order."""
     middle = line if line is not None else max(lines)
-    return sorted(sorted(lines, key=lambda n: abs(n - middle))[:_AROUND])
+    return sorted(sorted(_together(lines, middle), key=lambda n: abs(n - middle))[:_AROUND])
+
+
+def _together(lines: Mapping[int, str], middle: int) -> list[int]:
+    """Leave out what comes after the cause and apart from it: others speak there, or only its consequences."""
+    after = [n for n in sorted(lines) if n > middle]
+    gap = next((i for i, n in enumerate(after) if n != middle + 1 + i), len(after))
+    return [n for n in lines if n <= middle] + after[:gap]
 
 
 def _place(log: str, line: int | None) -> str:
@@ -60,7 +67,7 @@ def _with_gaps(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(out)
 
 
-def source(constraint: Constraint) -> Excerpt | None:
+def source(constraint: Constraint, function: str = "") -> Excerpt | None:
     """Return the source of a constraint with the operand that was false marked, and the values it had."""
     lines = [(number, text.rstrip()) for number, text in constraint.excerpt]
     if not lines:
@@ -73,7 +80,8 @@ def source(constraint: Constraint) -> Excerpt | None:
         shift = len(lines[i][1]) - len(text)
         marks = ((spans[i][0] - shift, spans[i][1] - shift, said if i == last else ""),) if i in spans else ()
         rows.append(Row(number, text, marks))
-    return Excerpt("source", f"{path(constraint.file)}:{constraint.line}", _with_gaps(rows))
+    place = f"{path(constraint.file)}:{constraint.line}" + (f" in {function}" if function else "")
+    return Excerpt("source", place, _with_gaps(rows))
 
 
 def _dedented(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -120,6 +128,11 @@ def other_values(constraint: Constraint) -> dict[str, Any]:
     spans = _operand(lines, constraint.operand) or _line(lines, constraint.line)
     told = _named(" ".join(lines[i][1] for i in spans), constraint.values)
     return {name: v for name, v in constraint.values.items() if name not in told}
+
+
+def readable(constraint: Constraint) -> tuple[str, ...]:
+    """Return the guards of a condition that could be read; what could not is told apart."""
+    return tuple(guard for guard in constraint.guards if not any(part in guard for part in constraint.opaque))
 
 
 def innermost(guards: Sequence[str]) -> tuple[str, ...]:

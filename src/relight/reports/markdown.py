@@ -24,7 +24,7 @@ from relight.reports.blocks import (
 )
 from relight.reports.story import tell
 from relight.reports.textblocks import excerpt as excerpt_lines
-from relight.reports.timeline import matrix
+from relight.reports.timeline import curves, matrix
 from relight.words.attempt import Record
 
 _WIDE = 200
@@ -66,7 +66,7 @@ def block(part: Block) -> list[str]:
         Excerpt: _excerpt,
         Command: _command,
         Sums: _sums,
-        Timeline: lambda timeline: table(matrix(timeline)),
+        Timeline: _timeline,
     }
     return setters[type(part)](part)
 
@@ -158,6 +158,11 @@ def _excerpt(part: Excerpt) -> list[str]:
 def _command(part: Command) -> list[str]:
     head = [escape(part.label), ""] if part.label else []
     return [*head, *fence(part.lines, "sh")]
+
+
+def _timeline(part: Timeline) -> list[str]:
+    seen = curves(part)
+    return [*table(matrix(part)), *(["", *fence(seen)] if seen else [])]
 
 
 def _sums(part: Sums) -> list[str]:

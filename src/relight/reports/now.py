@@ -1,6 +1,7 @@
 """What to do now: the command that works, or the one thing that helps."""
 
 from collections import Counter
+from collections.abc import Sequence
 from textwrap import shorten
 
 from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Section
@@ -57,6 +58,7 @@ def _healthy(record: Record) -> list[Block]:
         blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
     final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
     if final:
+        blocks += _given_up(final.changes)
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
         blocks += _differs(diff(asked_of(record), final.settings))
     return blocks
@@ -72,6 +74,22 @@ def _ended(record: Record) -> str:
             "This command was healthy:"
         )
     return "The server has been stopped since. This command was healthy:"
+
+
+def _given_up(changes: Sequence[Repair]) -> list[Block]:
+    """Say what the changes on the way cost, each thing once, by the flags that cost it."""
+    costs: dict[str, list[str]] = {}
+    for change in changes:
+        if change.gives_up and not change.alters_answers:
+            edits = costs.setdefault(change.gives_up.strip().rstrip("."), [])
+            edits += [line for line in map(_named, brief(edits_of(change))) if line not in edits]
+    said = "; ".join(f"{cost} ({listed(edits)})" for cost, edits in costs.items())
+    return [Para(prose(f"Given up on the way: {said}."))] if said else []
+
+
+def _named(line: str) -> str:
+    """Return an edit as it is said in a sentence."""
+    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
 
 
 def _altered(change: Repair) -> Block:

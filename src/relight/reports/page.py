@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from relight.reports.blocks import Edit, Excerpt
 from relight.reports.edits import brief, edits_of
-from relight.reports.excerpts import evidence, innermost, other_values, source
-from relight.reports.prose import count, origin, path, phase, sure, value
+from relight.reports.excerpts import evidence, innermost, other_values, readable, source
+from relight.reports.prose import count, in_few, origin, path, phase, sure, value
 from relight.reports.textblocks import excerpt, wrap
 from relight.words.argv import from_argv
 from relight.words.diagnosis import Cause, Diagnosis, LogLine
@@ -91,10 +91,10 @@ def _source_notes(diagnosis: Diagnosis) -> list[str]:
     if read is None:
         return []
     notes = [f"the source wants: {read.condition}"] if read.condition else []
-    notes += [f"it is reached because: {guard}" for guard in innermost(read.guards)]
+    notes += [f"it is reached because: {guard}" for guard in innermost(readable(read))]
     left = other_values(read)
     notes += ["besides: " + ", ".join(f"{name} is {value(held)}" for name, held in left.items())] if left else []
-    return notes + [f"could not be read from the source: {part}" for part in read.opaque]
+    return [*notes, *([f"could not be read from the source: {in_few(read.opaque)}"] if read.opaque else [])]
 
 
 def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Small pieces of text that several sections share."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relight.reports.blocks import Code, Prose, Tone
@@ -58,6 +58,12 @@ def count(number: int, one: str, many: str = "") -> str:
 def listed(items: list[str], last: str = "and") -> str:
     """Return "a, b and c"."""
     return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def in_few(items: Sequence[str], most: int = 3) -> str:
+    """Return "a, b, c and 2 more": the first `most`, and how many there are besides."""
+    more = len(items) - most
+    return listed([*items[:most], f"{more} more"] if more > 0 else list(items))
 
 
 def outcome(attempt: Attempt) -> str:

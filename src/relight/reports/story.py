@@ -3,9 +3,9 @@
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
 from relight.reports.figures import figures_block, incidents_table
-from relight.reports.learned import nogoods_table
+from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
-from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
+from relight.reports.prose import count, listed, outcome, prose, sentence, tone, why_failed
 from relight.reports.steps import Step, steps
 from relight.reports.tables import effective_blocks, environment_block, levers_table, options_blocks
 from relight.reports.timeline import timeline
@@ -17,6 +17,8 @@ from relight.words.text import shown
 
 _MANY = 4
 """Candidates refused in a row for one reason that are told in one line."""
+_LONG, _FIRST, _LAST = 14, 4, 8
+"""Lines of a course that is too long for two screens, and what is left of it at each end."""
 _ENDINGS: dict[Outcome | None, str] = {
     "healthy": "It answers as it should.",
     "aborted": "It was stopped before it was over.",
@@ -35,11 +37,11 @@ def tell(record: Record) -> Story:
         _section("course", "What happened", _course(course)),
         _section("levers", "Levers", levers_table(record)),
         _section("incidents", "Died after it was healthy", incidents_table(record)),
-        _section("measured", "How fast it was", figures_block(record)),
         Section("attempts", "Attempts in detail", sections=details),
         Section("options", "Options", options_blocks(record), folded=True),
         Section("effective", "Asked for and in effect", effective_blocks(record), folded=True),
-        _section("learned", "What was learned", nogoods_table(record), folded=True),
+        _section("measured", "How fast it was", figures_block(record), folded=True),
+        Section("learned", "What was learned", nogoods_blocks(record), folded=True),
         _section("environment", "Environment", environment_block(record), folded=True),
     )
     return Story(
@@ -61,7 +63,8 @@ def _head(record: Record) -> Pairs:
     launches = [a for a in record.attempts if a.launched]
     refused = len(record.attempts) - len(launches)
     tries = count(len(launches), "launch", "launches") if launches else "nothing was launched"
-    tries += f", {count(refused, 'more candidate')} refused before launch" if refused else ""
+    more = "more candidate" if launches else "candidate"
+    tries += f", {count(refused, more)} refused before launch" if refused else ""
     took = span(between(record.started, record.ended))
     engine = " ".join(part for part in (record.engine.name, record.engine.version) if part)
     rows = (
@@ -83,7 +86,7 @@ def _timeline(record: Record) -> Section:
 def _course(course: tuple[Step, ...]) -> Table | None:
     if not course:
         return None
-    groups = _alike(course)
+    groups = _shortened(_alike(course))
     rows = tuple(_row(group) for group in groups)
     tones = tuple(tone(group[0].attempt) for group in groups)
     return Table("Every attempt, what it changed and how it ended", ("#", "changed", "ended", "because"), rows, tones)
@@ -101,6 +104,14 @@ def _alike(course: tuple[Step, ...]) -> list[list[Step]]:
     return [part for group in groups for part in ([group] if len(group) >= _MANY else [[step] for step in group])]
 
 
+def _shortened(groups: list[list[Step]]) -> list[list[Step]]:
+    """Return the first and the last steps of a long run, those between together: each is told in detail."""
+    if len(groups) <= _LONG:
+        return groups
+    between = [step for group in groups[_FIRST:-_LAST] for step in group]
+    return [*groups[:_FIRST], between, *groups[-_LAST:]]
+
+
 def _end(step: Step) -> tuple[str, Prose]:
     return outcome(step.attempt), _why(step)
 
@@ -109,8 +120,12 @@ def _row(group: list[Step]) -> tuple[Prose, ...]:
     first, last = group[0], group[-1]
     if first is last:
         return (str(first.attempt.n),), _changed(first), (outcome(first.attempt),), _why(first)
-    together = f"{len(group)} candidates, each in detail below"
-    return (str(first.attempt.n), f" to {last.attempt.n}"), (together,), (outcome(first.attempt),), _why(first)
+    alike = all(_end(step) == _end(first) for step in group)
+    what = "candidates" if all(step.attempt.outcome == "rejected" for step in group) else "attempts"
+    together = f"{len(group)} {what}, each in detail below"
+    ended = outcome(first.attempt) if alike else listed(list(dict.fromkeys(outcome(s.attempt) for s in group)))
+    why = _why(first) if alike else ("Different causes.",)
+    return (str(first.attempt.n), f" to {last.attempt.n}"), (together,), (ended,), why
 
 
 def _changed(step: Step) -> Prose:

@@ -8,9 +8,15 @@ from relight.reports.prose import count, prose, sentence, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
 from relight.reports.world import facts, lever_variants
-from relight.words.attempt import LeverState, Option, OptionStatus, Record
+from relight.words.attempt import LeverState, Option, OptionStatus, Record, State
 
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
+_UNTRIED: Mapping[State, str] = {
+    "healthy": "It was not needed.",
+    "budget": "The budget was spent first.",
+    "person": "No setting mends this failure.",
+    "failed": "This was to be one launch.",
+}
 _OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
 
 
@@ -19,7 +25,9 @@ def options_blocks(record: Record) -> tuple[Block, ...]:
     if not record.options:
         return ()
     options = sorted(record.options, key=lambda o: _ORDER.index(o.status))
-    rows = tuple((prose(o.change), (o.status,), sentence(o.why) or ("-",)) for o in options)
+    untried = _UNTRIED.get(record.state, "The run stopped first.")
+    rows = tuple((prose(o.change), (o.status,), sentence(o.why or (untried if o.status == "untried" else ""))
+                  or ("-",)) for o in options)  # fmt: skip
     tones = tuple(_OPTION_TONES.get(o.status, "plain") for o in options)
     table = Table("Every option there was", ("option", "became", "why"), rows, tones)
     return (Para((_counted(options),)), without_empty_columns(table))
@@ -124,7 +132,7 @@ def _dropped(record: Record, resolved: Mapping[str, Any]) -> list[str]:
     last = last_launch(record)
     now = {_field(n) for n in last.settings.flags} if last else set()
     seen = dict.fromkeys(name for attempt in record.attempts for name in attempt.settings.flags)
-    return [n for n in seen if _field(n) in resolved and _field(n) not in now]
+    return [n for n in seen if _field(n) not in now and resolved.get(_field(n)) not in (None, False)]
 
 
 def _field(name: str) -> str:

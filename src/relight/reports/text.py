@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from relight.reports.blocks import Block, Command, Section, Story, words
+from relight.reports.blocks import Block, Command, Excerpt, Section, Story, words
 from relight.reports.commands import about
 from relight.reports.story import tell
 from relight.reports.textblocks import block, compact, pairs, wrap
@@ -49,6 +49,8 @@ def _rung(section: Section) -> str:
 
 def _apart(before: Block, now: Block) -> bool:
     """Say whether a blank line stands between two blocks: always, but between labelled lines of one kind."""
+    if isinstance(now, Excerpt):
+        return True
     labelled = [getattr(part, "label", "") not in {"", None} for part in (before, now)]
     return not all(labelled) or type(before) is not type(now)
 

@@ -18,7 +18,7 @@ from relight.reports.blocks import (
     Timeline,
     words,
 )
-from relight.reports.timeline import matrix
+from relight.reports.timeline import curves, matrix
 
 _LABEL = 10
 _SHORTEST = 12
@@ -209,10 +209,12 @@ def _wrapped(text: str, width: int) -> list[str]:
 def timeline(part: Timeline, width: int) -> list[str]:
     """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke.
 
-    Where it is too wide the column of memory goes, which the page shows as a curve.
+    Where it is too wide the column of memory goes. Below it stands memory over time.
     """
     lines = _matrix(matrix(part), width)
-    return lines if max(map(len, lines)) <= width else _matrix(matrix(part, memory=False), width)
+    lines = lines if max(map(len, lines)) <= width else _matrix(matrix(part, memory=False), width)
+    seen = curves(part, max(20, min(60, width - 8)))
+    return [*lines, *(["", *wrap(seen[0], width), *seen[1:]] if seen else [])]
 
 
 def _matrix(table: Table, width: int) -> list[str]:

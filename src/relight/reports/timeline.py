@@ -5,11 +5,13 @@ from typing import TypeVar
 
 from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
 from relight.reports.prose import outcome, tone
-from relight.reports.times import between, seconds, short
+from relight.reports.times import between, seconds, short, span
 from relight.words.attempt import Attempt, Phase
 
 _EPOCH = 1e9
 PEAK = "peak GiB"
+_FEW_SAMPLES = 2
+_MOST_CURVES = 10
 T = TypeVar("T")
 
 
@@ -45,6 +47,31 @@ def matrix(part: Timeline, *, memory: bool = True) -> Table:
     table = Table("How long each attempt spent in each phase; x is where it broke", heads, tuple(rows))
     seen = memory and any(each.memory for each in part.lanes)
     return table if seen else _without(table, heads.index(PEAK))
+
+
+def curves(part: Timeline, columns: int = 60) -> tuple[str, ...]:
+    """Return GPU memory over time in digits, a line for each launch it was seen in; () where it was seen in none.
+
+    A digit is the tenths of a card in use; all lines have one scale of time, `columns` wide at most.
+    """
+    lanes = [lane for lane in part.lanes if len(lane.memory) > _FEW_SAMPLES][-_MOST_CURVES:]
+    full = part.total or max((used for lane in lanes for _, used in lane.memory), default=0)
+    if not full or not lanes:
+        return ()
+    step = max(part.longest / columns, 1.0)
+    head = f"GPU memory of the fullest card, in tenths of {full / 1024:.1f} GiB; one digit is {span(step)}:"
+    gutter = max(len(str(lane.n)) for lane in lanes)
+    return (head, *(f"{lane.n:>{gutter}}  {_digits(lane, step, full)}" for lane in lanes))
+
+
+def _digits(lane: Lane, step: float, full: int) -> str:
+    """Return the most that was in use in each step of time; between two samples the first of them holds."""
+    out, held, samples = "", None, sorted(lane.memory)
+    for column in range(int(lane.length // step) + 1):
+        within = [used for at, used in samples if column * step <= at < (column + 1) * step]
+        out += " " if held is None and not within else str(min(9, 10 * max([*within, held or 0]) // full))
+        held = within[-1] if within else held
+    return out.rstrip()
 
 
 def _peak(each: Lane) -> str:

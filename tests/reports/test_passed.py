@@ -1,0 +1,180 @@
+"""Why a repair was passed over, what was given up, what is said of nodes and beliefs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from relight.reports import html, markdown, text
+from relight.reports.learned import in_words, nogoods_blocks, nogoods_table
+from relight.reports.passed import passed_over
+from relight.reports.story import tell
+from relight.reports.timeline import curves, timeline
+from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Record, Term
+from relight.words.settings import Repair, Settings
+from tests.reports.more_stories import STORIES
+
+SMALLER = Repair(set={"mem-fraction-static": 0.82}, why="less", cost=0.5)
+BELOW = Nogood(
+    "x", "attempt 1", "oom.gpu.kv_pool", 0.95, terms=(Term("mem-fraction-static", "<=", 0.84), Term("graphs", "=", [1]))
+)
+
+
+def failing(n: int, **more: Any) -> Attempt:
+    return replace(STORIES["exhausted"]().attempts[0], n=n, settings=Settings({"mem-fraction-static": 0.9}), **more)
+
+
+def run_of(*attempts: Attempt, **more: Any) -> Record:
+    return replace(STORIES["exhausted"](), attempts=attempts, nogoods=(), options=(), **more)
+
+
+def test_settings_that_failed_before_are_named_as_the_reason() -> None:
+    tried = failing(1)
+    held = run_of(tried, failing(2), failing(3))
+
+    assert passed_over(Repair(set={"mem-fraction-static": 0.9}), held.attempts[1], held, ()) == (
+        "passed over: attempt 1 failed with it"
+    )
+
+
+def test_a_bound_learned_before_is_named_as_the_reason() -> None:
+    held = replace(run_of(failing(1), failing(2)), nogoods=(BELOW,))
+
+    said = passed_over(SMALLER, held.attempts[0], held, ())
+
+    assert said == "passed over: attempt 1 rules out --mem-fraction-static <= 0.84"
+
+
+@pytest.mark.parametrize(
+    "nogood",
+    [
+        replace(BELOW, because="attempt 2"),
+        replace(BELOW, terms=(Term("mem-fraction-static", ">=", 0.84),)),
+        replace(BELOW, terms=(Term("mem-fraction-static", "!=", [0.9]),)),
+        replace(BELOW, terms=(*BELOW.terms, Term("mem-fraction-static", "set"), Term("SOME", "set", env=True))),
+    ],
+)
+def test_what_was_learned_later_or_does_not_fit_is_no_reason(nogood: Nogood) -> None:
+    held = replace(run_of(failing(1), failing(2)), nogoods=(nogood,))
+
+    assert "rule" not in passed_over(SMALLER, held.attempts[0], held, ())
+
+
+def test_a_belief_of_an_earlier_run_was_known_from_the_start() -> None:
+    held = replace(run_of(failing(1), failing(2)), nogoods=(replace(BELOW, because="run 20261128, attempt 7"),))
+
+    assert "run 20261128, attempt 7 rules out" in passed_over(SMALLER, held.attempts[0], held, ())
+
+
+def test_a_protected_flag_is_named_as_the_reason() -> None:
+    held = replace(run_of(failing(1), failing(2)), options=(Option("--mem-fraction-static", "protected"),))
+
+    assert passed_over(SMALLER, held.attempts[0], held, ()) == "passed over: --mem-fraction-static is protected"
+
+
+def test_what_came_first_is_told_where_nothing_speaks_against_a_repair() -> None:
+    first, other = failing(1, choice={"spec": 1}), replace(failing(2), settings=Settings({"x": 1}))
+    dear, cheap = replace(SMALLER, cost=2.0), Repair(set={"x": 1}, cost=1.0)
+
+    def said(following: Attempt, *taken: Repair) -> str:
+        held = run_of(first, following)
+        return passed_over(dear if taken else SMALLER, first, held, taken)
+
+    assert said(other, cheap) == "passed over: it costs more"
+    assert said(replace(other, choice={"spec": 2})) == "passed over: a lever's next variant came first"
+    assert said(replace(other, choice={"spec": 1})) == "passed over: another change came first"
+    assert said(failing(2)) == "passed over: the same settings were given another try"
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("budget", "the budget was spent first"), ("person", "a person first"), ("failed", "one launch")],
+)
+def test_a_run_that_ended_says_why_a_repair_was_not_tried(state: Any, said: str) -> None:
+    held = run_of(failing(1), state=state)
+
+    assert said in passed_over(SMALLER, held.attempts[0], held, ())
+
+
+def test_one_edit_proposed_twice_is_told_once() -> None:
+    record = STORIES["healthy"]()
+    second = record.attempts[1]
+    assert second.diagnosis
+    same = Repair(set={"speculative-num-steps": 1}, set_env={"SGLANG_ENABLE_SPEC_V2": "1"}, why="again")
+    twice = replace(second.diagnosis, repairs=(*second.diagnosis.repairs, same))
+    held = replace(record, attempts=(record.attempts[0], replace(second, diagnosis=twice), *record.attempts[2:]))
+
+    assert text.render(held).count("    + --speculative-num-steps 1  ") == 1
+
+
+def test_what_was_given_up_on_the_way_stands_beside_the_command() -> None:
+    page = text.render(STORIES["healthy"]())
+
+    assert "Given up on the way: about 4 % of the token pool (--mem-fraction-static 0.86)." in page
+
+
+def test_each_node_of_an_attempt_is_told_and_which_failed_first() -> None:
+    record = STORIES["deploy-failed"]()
+    nodes = (
+        NodeEnd(0, "rtx-a", "attempts/001/server.log", None, stopped=True),
+        NodeEnd(1, "rtx-b", "attempts/001/node1.log", Exit(None, 9), first=True, kind="comm.nccl", text="no card"),
+    )
+    held = replace(record, attempts=(*record.attempts[:-1], replace(record.attempts[-1], nodes=nodes)))
+
+    for page in (text.render(held), markdown.render(held), html.render(held)):
+        assert "rtx-b" in page
+        assert "signal 9, first" in page
+        assert "stopped by relight" in page
+        assert "no card" in page
+
+
+def test_a_term_is_said_as_it_would_be_typed() -> None:
+    said = [Term("a", "=", [None, 512]), Term("b", "=", [True]), Term("c", "=", [1]), Term("d", "unset"),
+            Term("e", "<=", 0.8926), Term("F", "=", ["1"], env=True), Term("g", "=", [None])]  # fmt: skip
+
+    assert [in_words(term) for term in said] == [
+        "--a = not given or 512", "--b", "--c = 1", "--d not given", "--e <= 0.8926", "F = 1", "--g not given",
+    ]  # fmt: skip
+
+
+def test_settings_as_a_whole_are_told_only_where_nothing_sharper_is_known() -> None:
+    record = STORIES["healthy"]()
+    given = record.attempts[0].settings
+    terms = tuple(Term(name, "=", [held]) for name, held in {**given.flags, **given.env}.items())
+    whole = Nogood("all", "attempt 1", "oom.gpu.kv_pool", 0.6, terms=terms)
+    other = replace(whole, because="attempt 2")
+
+    both = replace(record, nogoods=(BELOW, whole, other))
+
+    table = nogoods_table(both)
+    assert table
+    assert [row[2] for row in table.rows] == [("attempt 1",), ("attempt 2",)]
+    assert len(nogoods_blocks(both)) == 2
+
+
+def test_memory_over_time_is_drawn_in_digits_of_one_scale() -> None:
+    drawn = curves(made) if (made := timeline(STORIES["healthy"]().attempts, 97887)) else ()
+
+    assert [line[0] for line in drawn[1:]] == ["3", "4"]
+    assert drawn[2].endswith("9999")
+    assert all(len(line) <= 64 for line in drawn[1:])
+
+
+def test_no_memory_seen_is_no_curve() -> None:
+    bare = [replace(a, gpu_memory=()) for a in STORIES["healthy"]().attempts]
+    made = timeline(bare, 97887)
+
+    assert made
+    assert curves(made) == ()
+
+
+def test_a_long_run_keeps_its_table_of_attempts_short() -> None:
+    record = STORIES["exhausted"]()
+    first = record.attempts[0]
+    many = replace(record, attempts=tuple(replace(first, n=n, settings=Settings({"x": n})) for n in range(1, 41)))
+
+    course = next(part for part in tell(many).sections if part.id == "course")
+
+    assert len(course.blocks[0].rows) == 13  # type: ignore[union-attr]
+    lines = text.render(many).splitlines()
+    assert lines.index("ATTEMPTS IN DETAIL") <= 130
