@@ -99,6 +99,8 @@ def _told(record: Record, server: Server | None) -> list[str]:
     if server:
         lines.append(f"server: {server.state}" + (f" (pid {server.pid})" if server.pid else ""))
         lines += [f"health: {server.health}"] if server.health else []
+        lines += [f"note: {server.reason}"] if server.reason else []
+        lines += [f"node {n.rank}: {n.host}: {n.state}" + (f" (pid {n.pid})" if n.pid else "") for n in server.nodes]
     if record.final:
         lines.append("command: python -m sglang.launch_server " + " ".join(record.final.argv))
     return lines
