@@ -245,3 +245,45 @@ def test_a_parser_that_cannot_be_imported_says_why(engine: Callable[[str], Path]
         read_parser(ran.stdout)
     with pytest.raises(HostError, match="no answer"):
         read_parser(b"")
+
+
+LATE = """
+def prepare_server_args(argv):
+    from sglang.srt import late
+    parser = argparse.ArgumentParser(prog="serve")
+    ServerArgs.add_cli_args(parser)
+    settings = ServerArgs.from_cli_args(parser.parse_args(argv))
+    settings.early = late.IMPORTED_BY
+    return settings
+"""
+
+
+@pytest.fixture
+def late_engine(engine: Callable[[str], Path]) -> Path:
+    """Return an engine whose validation imports a module that says which process imported it."""
+    site = engine("")
+    with (site / "sglang" / "srt" / "server_args.py").open("a") as text:
+        text.write(LATE)
+    (site / "sglang" / "srt" / "late.py").write_text("import os\nIMPORTED_BY = str(os.getpid())\n")
+    return site
+
+
+def test_what_validation_imports_is_imported_once_for_those_that_follow(late_engine: Path) -> None:
+    candidates = [given(tp=n) for n in (1, 2, 4, 5)]
+
+    ran = run(oracle.command(sys.executable), oracle.request(candidates, None), late_engine)
+
+    first, *later = [a.resolved["early"] for a in oracle.answers(ran, candidates).answers]
+    assert len(set(later)) == 1
+    assert later[0] != first
+    assert "sglang.srt.late" in oracle.imported(ran, candidates)
+
+
+def test_modules_known_to_be_imported_are_there_for_the_first_candidate(late_engine: Path) -> None:
+    candidates = [given(tp=1), given(tp=2)]
+
+    question = oracle.request(candidates, None, modules=["sglang.srt.late", "sglang.srt.gone"])
+    ran = run(oracle.command(sys.executable), question, late_engine)
+
+    first, second = [a.resolved["early"] for a in oracle.answers(ran, candidates).answers]
+    assert first == second

@@ -51,11 +51,12 @@ def request(
     *,
     limits: Limits | None = None,
     without: Iterable[str] = (),
+    modules: Sequence[str] = (),
 ) -> bytes:
     """Return the bytes for the oracle's stdin: its source, then the candidates.
 
     `without` names variables of the launch environment that come with the settings (hosts.toml's own): a candidate has
-    them only if it says so itself.
+    them only if it says so itself. `modules` are those that validation imported before (see `imported`).
     """
     items = [{"index": n, "argv": list(to_argv(c.flags, parser)), "env": dict(c.env)} for n, c in enumerate(candidates)]
     asked = {
@@ -63,6 +64,7 @@ def request(
         "candidates": items,
         "limits": asdict(limits or Limits()),
         "without": sorted(without),
+        "modules": list(modules),
     }
     parts = oracle_script()
     script = b"".join(b"%d\n" % len(part) + part for part in parts)
@@ -83,6 +85,12 @@ def answers(ran: Ran, candidates: Sequence[Settings]) -> Validation:
     if said["why"] and all(a["type"] == "NoAnswer" for a in said["answers"]):
         return Validation(asked=False, why=f"the engine's own validation cannot be asked: {said['why']}")
     return Validation(tuple(map(_answer, said["answers"])), seconds=sum(said["seconds"]))
+
+
+def imported(ran: Ran, candidates: Sequence[Settings]) -> tuple[str, ...]:
+    """Return the modules that validation imported on its way: an oracle that knows them need not wait for each."""
+    _, found, text = ran.stdout.decode(errors="replace").rpartition(_mark(candidates))
+    return tuple(json.loads(text)["modules"]) if found else ()
 
 
 def _no_answer(ran: Ran) -> str:

@@ -12,6 +12,7 @@ import os
 import resource
 import select
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,3 +106,28 @@ def send(writer: int, message: dict[str, Any]) -> None:
     data = (json.dumps(message) + "\n").encode()
     while data:
         data = data[os.write(writer, data) :]
+
+
+class ImportsTold:
+    """Tell which modules are imported, each once it is there: whoever listens can import it at the same time.
+
+    It stands in sys.meta_path and finds nothing itself.
+    """
+
+    def __init__(self, writer: int) -> None:
+        self.writer = writer
+        self.open: list[str] = []
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Note that a module is looked for, and tell those that have been imported since the last time."""
+        ready = [other for other in self.open if is_imported(other)]
+        if ready:
+            self.open = [other for other in self.open if other not in ready]
+            send(self.writer, {"imported": ready})
+        self.open.append(name)
+
+
+def is_imported(name: str) -> bool:
+    """Say whether a module is there and complete."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # On the host both parts of the script run in one namespace.
-    from relight.hosts.oracle_processes import SUBREAPER, fork, kill, lines, prctl, reap, rss, send  # noqa: TC004
+    from relight.hosts.oracle_processes import SUBREAPER, ImportsTold, fork, kill, lines, prctl, reap, rss, send  # noqa: TC004
 
 TEXT, ITEM = 8000, 2000
 SHARES, SHARED = 4, 6
@@ -109,6 +109,8 @@ def candidate(writer: int, argv: list[str], output: int) -> None:
     sys.argv = ["launch_server.py", *argv]
     answer: dict[str, Any] = {}
     modules = set(sys.modules)
+    listener: Any = ImportsTold(writer)
+    sys.meta_path.insert(0, listener)
     try:
         answer = {"passed": True, "resolved": resolved(validate(argv))}
     finally:
@@ -129,8 +131,13 @@ def words_of(output: Any) -> str:
     return bytes(output.read()).decode(errors="replace")
 
 
-def ask(run: Callable[[int, int], None], limits: dict[str, Any]) -> dict[str, Any]:
-    """Let `run(writer, output)` answer in a child under limits; return its answer, whatever becomes of it."""
+def ask(
+    run: Callable[[int, int], None], limits: dict[str, Any], imported: Callable[[list[str]], None] | None = None
+) -> dict[str, Any]:
+    """Let `run(writer, output)` answer in a child under limits; return its answer, whatever becomes of it.
+
+    `imported` is told of modules while the child imports them.
+    """
     before = rss(os.getpid())
     with tempfile.TemporaryFile() as output:
         pid, reader = fork(lambda writer: run(writer, output.fileno()))
@@ -138,7 +145,13 @@ def ask(run: Callable[[int, int], None], limits: dict[str, Any]) -> dict[str, An
         def watch() -> str:
             return f"more than {limits['memory']} MiB" if rss(pid) - before > limits["memory"] else ""
 
-        answer = next(lines(reader, lambda: limits["candidate"], watch), None)
+        answer = None
+        for line in lines(reader, lambda: limits["candidate"], watch):
+            if "imported" not in line:
+                answer = line
+                break
+            if imported:
+                imported(line["imported"])
         os.close(reader)
         status = kill(pid)
         if answer is None:
@@ -172,11 +185,12 @@ def remember_reads(seen: set[str]) -> Callable[[], None]:
     return lambda: setattr(kind, "__getitem__", original)
 
 
-def load(writer: int) -> None:
-    """Import the engine and say how long it took, or why it cannot be."""
+def load(writer: int, modules: list[str], tried: set[str]) -> None:
+    """Import the engine, and what validation is known to import, and say how long it took, or why it cannot be."""
     started = time.monotonic()
     try:
         importlib.import_module("sglang.srt.server_args")
+        preload(modules, tried)
         send(writer, {"loaded": round(time.monotonic() - started, 2)})
     finally:
         kind, fault, trace = sys.exc_info()
@@ -186,14 +200,15 @@ def load(writer: int) -> None:
 
 def preload(modules: list[str], tried: set[str]) -> None:
     """Import what a candidate imported on the way, so that the next ones need not."""
-    for name in set(modules) - tried:
+    for name in modules:
+        if name in tried:
+            continue
         tried.add(name)
         # A module that a child imported once may still object here; the next child then imports it again.
         with contextlib.suppress(
             ImportError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError
         ):
             importlib.import_module(name)
-    gc.freeze()
 
 
 class Import:
@@ -206,7 +221,8 @@ class Import:
         os.environ.update(env)
         self.seen: set[str] = set()
         self.forget = remember_reads(self.seen)
-        load(writer)
+        load(writer, limits["modules"], self.tried)
+        gc.freeze()
         self.lock = tempfile.TemporaryFile()  # noqa: SIM115  kept open for as long as this process lives
 
     def is_good_for(self, item: dict[str, Any]) -> bool:
@@ -215,16 +231,22 @@ class Import:
         changed = {name for name in set(self.env) | set(theirs) if self.env.get(name) != theirs.get(name)}
         return not changed & self.seen
 
-    def answer(self, group: list[dict[str, Any]]) -> None:
-        """Answer one candidate after the other."""
+    def answer(self, group: list[dict[str, Any]], more: bool = False) -> None:
+        """Answer one candidate after the other; `more` says that others come after them."""
         for n, item in enumerate(group):
             if not self.is_good_for(item):
                 continue
-            answer = ask(functools.partial(self.candidate, item), self.limits)
+            last = n + 1 == len(group) and not more
+            answer = ask(functools.partial(self.candidate, item), self.limits, None if last else self.preload)
             modules = answer.pop("modules", [])
             self.tell({"index": item["index"], "answer": answer})
-            if n + 1 < len(group):
-                preload(modules, self.tried)
+            if not last:
+                self.preload(modules)
+                gc.freeze()
+
+    def preload(self, modules: list[str]) -> None:
+        """Import what a candidate imports, while it does so: the next ones need not."""
+        preload(modules, self.tried)
 
     def share(self, group: list[dict[str, Any]], _: int) -> None:
         """Answer a share of the candidates in a child of this process."""
@@ -247,7 +269,7 @@ class Import:
 def worker(writer: int, group: list[dict[str, Any]], limits: dict[str, Any]) -> None:
     """Import the engine with the first candidate's environment; answer for every one that this import is good for.
 
-    The first candidate shows what else must be imported; the many after it are shared out among the processors.
+    The first two show what else must be imported; the many after them are shared out among the processors.
     """
     engine = Import(group[0]["env"], limits, writer)
     mine = [item for item in group if engine.is_good_for(item)]
@@ -255,8 +277,10 @@ def worker(writer: int, group: list[dict[str, Any]], limits: dict[str, Any]) -> 
     shares = max(1, min(processors, SHARES, (len(mine) - 1) // SHARED))
     if shares == 1:
         engine.answer(mine)
+        engine.tell({"modules": sorted(engine.tried)})
         return
-    engine.answer(mine[:2])
+    engine.answer(mine[:2], more=True)
+    engine.tell({"modules": sorted(engine.tried)})
     del mine[:2]
     parts = [mine[n::shares] for n in range(shares)]
     pids = [fork(functools.partial(engine.share, part))[0] for part in parts]
@@ -286,6 +310,8 @@ def one_import(group: list[dict[str, Any]], limits: dict[str, Any], found: dict[
     for line in lines(reader, patience, lambda: "" if time.monotonic() < limits["until"] else "out of time"):
         if "index" in line:
             found[line["index"]] = line["answer"]
+        elif "modules" in line:
+            limits["modules"] = sorted({*limits["modules"], *line["modules"]})
         else:
             outcome.update(line)
     os.close(reader)
@@ -317,13 +343,15 @@ def answer_all(items: list[dict[str, Any]], limits: dict[str, Any]) -> dict[str,
         found[item["index"]] = ask(functools.partial(alone, item), roomy)
         reap()
     missing = silence(why or f"its environment needs an import of its own, and {limits['imports']} were made")
-    return {"seconds": seconds, "why": why, "answers": [found.get(item["index"], missing) for item in items]}
+    every = [found.get(item["index"], missing) for item in items]
+    return {"seconds": seconds, "why": why, "answers": every, "modules": limits["modules"]}
 
 
 def main() -> None:
     """Read the request from stdin, print the marked answer, leave nothing behind."""
     request = json.loads(sys.stdin.buffer.read().decode())
     limits = {**request["limits"], "until": time.monotonic() + request["limits"]["total"]}
+    limits["modules"] = request["modules"]
     out = os.dup(1)
     os.dup2(2, 1)
     prctl(SUBREAPER, 1)

@@ -12,7 +12,7 @@ import tenacity
 from relight.hosts.answers import read_holder, read_leftover, read_process, read_status, read_stopped
 from relight.hosts.channel import Asker, Channel, open_channel
 from relight.hosts.link import CommandError, Link, LinkError
-from relight.hosts.oracle import answers, command
+from relight.hosts.oracle import answers, command, imported
 from relight.hosts.oracle import request as question
 from relight.hosts.parser_answer import read_parser
 from relight.hosts.parser_source import parser_script
@@ -61,6 +61,7 @@ class AgentHost:
         self._asker: Asker | None = None
         self._streams: list[FollowedLog] = []
         self._met = False
+        self._imported: tuple[str, ...] = ()
 
     def _order(self, role: str, **more: Any) -> dict[str, Any]:
         spec = self.spec
@@ -284,9 +285,10 @@ class AgentHost:
     def validate(self, candidates: Sequence[Settings], parser: HostParser, *, timeout: float = 300.0) -> Validation:
         """Ask the host's own argument validation."""
         began = time.monotonic()
-        asked = question(candidates, parser, without=self.spec.env)
+        asked = question(candidates, parser, without=self.spec.env, modules=self._imported)
         ran = self.run(command(), stdin=asked, timeout=timeout, launch_env=True)
         said = answers(ran, candidates)
+        self._imported = imported(ran, candidates) or self._imported
         return replace(said, seconds=time.monotonic() - began)
 
     def lock(self, owner: Owner, *, gpus: Sequence[int], port: int | None, timeout: float = 20.0) -> tuple[Holder, ...]:
