@@ -25,6 +25,8 @@ from relight.words.knowledge import Knowledge
 UNUSUAL = 5
 FOREIGN = 6
 """Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
+EXCERPT = 12
+"""Lines below which a log that only warns is somebody's excerpt of the warning, not a start that was cut."""
 OF_ENGINES = ("kernel.", "oom.gpu.", "comm.nccl", "comm.p2p", "comm.custom_allreduce", "comm.symm_mem", "numerics.")
 ANYWHERE = ("kernel.jit_compile", "kernel.segfault")
 """Kinds that only programs on GPUs have, and those among them that others have too."""
@@ -60,6 +62,7 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
     engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
+    evidence.ours = evidence.ours or bool(argv)
     if choice.root is None or _foreign(evidence, choice.root):
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
         return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
@@ -140,8 +143,11 @@ def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
 def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, benign: bool) -> Diagnosis:
     if evidence.progress.ready is not None:
         return replace(base, verdict="healthy")
+    excerpt = len(evidence.records) < EXCERPT and not stopped(evidence)
+    if benign and not running and (excerpt or not evidence.progress.spans):
+        return replace(base, verdict="healthy")
     if not evidence.progress.spans:
-        return replace(base, verdict="healthy") if benign else base
+        return base
     if running:
         return replace(base, verdict="starting")
     return replace(base, verdict="failed", cause=_silent(evidence), action="change")

@@ -10,6 +10,8 @@ from relight.logs.records import Record, record
 
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
 _DIGITS = re.compile(r"\d+")
+_PADDING = " |\u2502\u2503"
+"""What fills a line up to the width of a terminal: a line that ends so was not cut there."""
 _FRAME = re.compile(r'^\s*File "[^"]+", line \d*')
 
 
@@ -74,5 +76,6 @@ def _cut_width(records: Sequence[Record]) -> int | None:
     width = max(lengths, default=0)
     full = {_DIGITS.sub("", rec.line.text) for rec in records if len(rec.line.text) == width}
     cut = [text for text in full if not _FRAME.match(text)]
+    padded = sum(text[-1:] in _PADDING for text in cut) * 2 > len(cut)
     often = sum(length == width for length in lengths) * 20 >= len(lengths)
-    return width if width >= 60 and len(cut) >= 3 and often else None
+    return width if width >= 60 and len(cut) >= 3 and often and not padded else None

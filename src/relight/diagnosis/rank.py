@@ -49,8 +49,9 @@ def _order(candidate: Candidate) -> tuple[bool, bool, bool, bool, int]:
 
 def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:
     """Return the consequence that says most: one that tells how the other process died before one that does not."""
-    telling = [c for c in fatal if c.claim and c.claim.signature.kind != "comm.peer_died"]
-    return next(iter([*telling, *fatal]), None)
+    named = [c for c in fatal if c.named]
+    telling = [c for c in named if c.claim and c.claim.signature.kind != "comm.peer_died"]
+    return next(iter([*telling, *named, *fatal]), None)
 
 
 def _survived(candidate: Candidate, evidence: Evidence) -> bool:

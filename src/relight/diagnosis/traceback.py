@@ -27,6 +27,8 @@ _REPR = re.compile(
 )
 _RAISING = re.compile(r"^(?:assert\b|raise (?P<type>\w+)\b)")
 _BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)$")
+_CODE = re.compile(r"[a-z]+[A-Z]\w*$")
+"""A library's name of an error (ncclSystemError): printed as part of a message, never as an exception's type."""
 LONGEST_MESSAGE = 60
 """Lines of one exception's message that are kept."""
 
@@ -113,7 +115,7 @@ class Reader:
 
     def _begin(self, rec: Record, before: str) -> None:
         text = _BORDER.sub("", before)
-        self._stack.append(_Open(rec, _indent(before if not text.strip() else ""), rank=rec.rank, prefix=text.strip()))
+        self._stack.append(_Open(rec, len(before) if not text.strip() else 0, rank=rec.rank, prefix=text.strip()))
         self._stack[-1].link, self._link = self._link, ""
         self._message_open = False
         del self._stack[:-8]
@@ -125,7 +127,7 @@ class Reader:
         if match["function"] is None and not self._stack:
             return
         if not self._stack:
-            self._begin(rec, "")
+            self._begin(rec, body[: _indent(body)])
         top = self._stack[-1]
         top.frames.append(Frame(match["file"], int(match["line"]), (match["function"] or "").strip()))
         top.source_due = True
@@ -175,7 +177,7 @@ class Reader:
 
     def _outside(self, rec: Record, body: str) -> None:
         found = _exception(_BORDER.sub("", body) if body.lstrip()[:1] == "|" else body.strip(), strict=True)
-        if found:
+        if found and not (self._message_open and _CODE.match(found[0]) and _continues(rec)):
             block = Block(rec, rec, *found, rank=rec.rank)
             self.chains.append([block])
             self._last, self._message_open = block, True

@@ -23,7 +23,7 @@ _WRAPPERS = tuple(
         rf"(?P<time>{_ISO}) ?",  # docker --timestamps, CI
         r"(?=[\w.-]*[A-Za-z])[\w.-]+ *\| ",  # docker compose
         r"\((?P<writer>(?:[\w.:=-]+ )?(?:pid|ip)=[^)]*)\) ?",  # Ray, vLLM
-        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) \[[\w./-]+:\d+\] ?",
+        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) \[?[\w./-]+:\d+\] ?",
         r"\[(?P<torch>rank ?\d+)\]: ?",
         r"\[(?P<torch>default\d+)\]:(?!\[)",
     )
