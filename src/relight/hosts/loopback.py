@@ -39,9 +39,9 @@ def make_keys(folder: Path) -> Keys:
     return keys
 
 
-def trust(keys: Keys, port: int) -> None:
-    """Write the host key of a server on `port` of loopback to `keys.known_hosts`."""
-    keys.known_hosts.write_text(f"[{ADDRESS}]:{port} {_public(keys.host)}\n")
+def trust(keys: Keys, port: int, address: str = ADDRESS) -> None:
+    """Write the host key of a server on `port` of a loopback address to `keys.known_hosts`."""
+    keys.known_hosts.write_text(f"[{address}]:{port} {_public(keys.host)}\n")
 
 
 def _public(path: Path) -> str:
@@ -56,11 +56,11 @@ def _load(path: Path) -> paramiko.PKey:
 class LoopbackServer:
     """Listens on a free port of loopback; serves the agent of one interpreter to the holder of one key."""
 
-    def __init__(self, keys: Keys, user: str, python: str, env: Mapping[str, str]) -> None:
+    def __init__(self, keys: Keys, user: str, python: str, env: Mapping[str, str], address: str = ADDRESS) -> None:
         """Listen at once. `env` is the whole environment of what is started."""
         self._gate = _Gate(paramiko.ECDSAKey.from_private_key_file(str(keys.client)), user, python, dict(env))
         self._host_key = _load(keys.host)
-        self._socket = socket.create_server((ADDRESS, 0))
+        self._socket = socket.create_server((address, 0))
         self._transports: list[paramiko.Transport] = []
         self._closed = False
         self.port: int = self._socket.getsockname()[1]

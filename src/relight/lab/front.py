@@ -51,13 +51,16 @@ class Front(Protocol):
 class Sshd:
     """A real sshd with a configuration, keys and a port of its own."""
 
-    def __init__(self, program: str, folder: Path, keys: Keys, user: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, program: str, folder: Path, keys: Keys, user: str, env: Mapping[str, str], address: str = ADDRESS
+    ) -> None:
         """Start it and wait until it listens. Raises RelightError with its own words when it does not."""
-        self.port = free_port()
+        self.address = address
+        self.port = free_port(address)
         words = " ".join(f'"{name}={value}"' for name, value in env.items())
         config = folder / "sshd_config"
         config.write_text(
-            CONFIG.format(port=self.port, address=ADDRESS, keys=keys, folder=folder, user=user, env=words)
+            CONFIG.format(port=self.port, address=address, keys=keys, folder=folder, user=user, env=words)
         )
         self._log = folder / "sshd.log"
         with self._log.open("wb") as log:
@@ -74,7 +77,7 @@ class Sshd:
         until = time.monotonic() + PATIENCE
         while self._process.poll() is None and time.monotonic() < until:
             with socket.socket() as probe:
-                if probe.connect_ex((ADDRESS, self.port)) == 0:
+                if probe.connect_ex((self.address, self.port)) == 0:
                     return
             time.sleep(0.02)
         self.close()
@@ -90,9 +93,9 @@ class Sshd:
             self._process.wait()
 
 
-def free_port() -> int:
-    """Return a TCP port of loopback that nobody has right now."""
-    with socket.create_server((ADDRESS, 0)) as probe:
+def free_port(address: str = ADDRESS) -> int:
+    """Return a TCP port of a loopback address that nobody has right now."""
+    with socket.create_server((address, 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
 
@@ -108,18 +111,28 @@ def usable_sshd() -> str | None:
     return program
 
 
-def open_front(folder: Path, keys: Keys, user: str, python: str, env: Mapping[str, str], *, sshd: bool | None) -> Front:
+def open_front(
+    folder: Path,
+    keys: Keys,
+    user: str,
+    python: str,
+    env: Mapping[str, str],
+    *,
+    sshd: bool | None,
+    address: str = ADDRESS,
+) -> Front:
     """Start the front: `sshd` True or False chooses, None takes a real one where it can be had.
 
-    `env` is set in every session. The host key is written to `keys.known_hosts`.
+    `env` is set in every session; it listens on `address`, one of loopback. The host key is written to
+    `keys.known_hosts`.
     """
     program = usable_sshd()
     if sshd and program is None:
         raise RelightError("no usable sshd on this machine", place="lab", next="leave the choice to relight")
     front: Front
     if program and sshd is not False:
-        front = Sshd(program, folder, keys, user, env)
+        front = Sshd(program, folder, keys, user, env, address)
     else:
-        front = LoopbackServer(keys, user, python, {"PATH": os.defpath, "LANG": "C.UTF-8"} | dict(env))
-    trust(keys, front.port)
+        front = LoopbackServer(keys, user, python, {"PATH": os.defpath, "LANG": "C.UTF-8"} | dict(env), address)
+    trust(keys, front.port, address)
     return front

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from relight.hosts.loopback import make_keys
+from relight.hosts.loopback import ADDRESS, make_keys
 from relight.lab.box.sglang.srt.stand_in.cards import started
 from relight.lab.front import Front, open_front
 from relight.lab.machine import install, write_home
@@ -31,7 +31,15 @@ class Lab:
 
     stand_in = True
 
-    def __init__(self, folder: Path, scenario: Scenario, *, sshd: bool | None = None, port: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        scenario: Scenario,
+        *,
+        sshd: bool | None = None,
+        port: int | None = None,
+        address: str = ADDRESS,
+    ) -> None:
         """Lay out the machine below `folder` and start its SSH front; see `open`."""
         sweep(folder)
         self.folder = folder.absolute() / f"lab-{secrets.token_hex(4)}"
@@ -39,7 +47,7 @@ class Lab:
         self._strangers: list[subprocess.Popen[bytes]] = []
         self._front: Front | None = None
         try:
-            self.spec = self._start(sshd)
+            self.spec = self._start(sshd, address)
             for foreign in scenario.foreign:
                 self._hold(foreign)
             if scenario.listener and port:
@@ -48,7 +56,7 @@ class Lab:
             self.close()
             raise
 
-    def _start(self, sshd: bool | None) -> HostSpec:
+    def _start(self, sshd: bool | None, address: str) -> HostSpec:
         self.folder.mkdir(mode=0o700, parents=True)
         (self.folder / "owner").write_text(f"{os.getpid()} {started(os.getpid())}")
         self.python = install(self.folder, self.scenario)
@@ -60,10 +68,10 @@ class Lab:
         locks.mkdir()
         path = f"{self.python.parent}{os.pathsep}{os.defpath}"
         env = {"HOME": str(home), "PATH": path, "RELIGHT_LOCKS": str(locks)}
-        self._front = open_front(self.folder / "ssh", keys, user, str(self.python), env, sshd=sshd)
+        self._front = open_front(self.folder / "ssh", keys, user, str(self.python), env, sshd=sshd, address=address)
         return HostSpec(
             name="lab",
-            address="127.0.0.1",
+            address=address,
             user=user,
             port=self._front.port,
             identity_file=str(keys.client),
@@ -94,8 +102,8 @@ class Lab:
         if child.stdout and not child.stdout.readline():
             raise RelightError(f"a process of the lab did not start: {words}", place="lab")
 
-    def snippet(self) -> str:
-        """Return a hosts.toml table that reaches this lab."""
+    def snippet(self, name: str = "simulated") -> str:
+        """Return a hosts.toml table that reaches this lab under `name`."""
         spec = self.spec
         rows = {
             "address": spec.address,
@@ -107,7 +115,7 @@ class Lab:
             "workdir": spec.workdir,
         }
         lines = [f"{key} = {value if isinstance(value, int) else _toml(str(value))}" for key, value in rows.items()]
-        return "\n".join(["[hosts.simulated]", *lines, ""])
+        return "\n".join([f"[hosts.{name}]", *lines, ""])
 
     def close(self) -> None:
         """End every process of the machine and remove its folder. May be called again."""
@@ -132,15 +140,21 @@ class Lab:
 
 
 def open(  # noqa: A001  read as lab.open
-    folder: Path, scenario: str = STORY, *, sshd: bool | None = None, port: int | None = None
+    folder: Path,
+    scenario: str = STORY,
+    *,
+    sshd: bool | None = None,
+    port: int | None = None,
+    address: str = ADDRESS,
 ) -> Lab:
     """Start a lab in a new folder below `folder`.
 
     `scenario`: a name of those that come with relight, or a .toml file. `sshd`: True or False chooses the front,
     None takes a real sshd where one can be had. `port`: where a stranger listens, in scenarios that have one.
+    `address`: the loopback address it answers SSH on; several labs are the nodes of one server.
     Raises UsageError for a scenario that is none, RelightError when the front does not start.
     """
-    return Lab(folder, load_scenario(scenario), sshd=sshd, port=port)
+    return Lab(folder, load_scenario(scenario), sshd=sshd, port=port, address=address)
 
 
 @contextmanager

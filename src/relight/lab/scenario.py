@@ -11,6 +11,7 @@ from relight.lab.box.sglang.srt.stand_in import world
 from relight.words.errors import UsageError
 
 OWN = {"foreign", "listener"}
+PEERS = ("error", "hang")
 PHASES = frozenset(
     ["dist_init", "nccl", "load_weights", "load_draft", "pool", "attention", "moe", "graph_capture", "warmup", "serve"],
 )
@@ -78,8 +79,10 @@ def _folder() -> Any:
 
 
 def _check(data: Mapping[str, Any], place: str) -> None:
-    top = {"title", "version", "pace", "release", "interleave", "model", "fault", "sickness"} | OWN
+    top = {"title", "version", "pace", "release", "interleave", "peer", "model", "fault", "sickness"} | OWN
     _known(data, top, place)
+    if data.get("peer", "error") not in PEERS:
+        raise UsageError(f"peer {data['peer']!r}: one of {', '.join(PEERS)}", place=place)
     _known(data.get("model", {}), _fields(world.Model), f"{place}: [model]")
     for kind, shape in (("fault", world.Fault), ("sickness", world.Sickness)):
         for number, table in enumerate(data.get(kind, []), 1):

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="import-not-found,no-any-return"
 import os
 
+from sglang.srt.distributed.store import Store
 from sglang.srt.server_args import ServerArgs
 from sglang.srt.stand_in import kernels
 from sglang.srt.stand_in.allocator import Card
@@ -12,11 +13,15 @@ from sglang.srt.stand_in.world import rest, since
 CONTEXT_GIB = 0.66
 
 
-def init_distributed_environment(server_args: ServerArgs, rank: int, tag: str, card: Card) -> None:
+def init_distributed_environment(
+    server_args: ServerArgs, rank: int, tag: str, card: Card, store: Store | None = None
+) -> None:
     """Meet the other ranks and set up what they talk through."""
     values = server_args.by_flag()
     say("Init parallel begin." if since(0, 5, 23) else "Init torch distributed begin.", tag)
     rest(0.12)
+    if store:
+        store.wait()
     kernels.launch("dist_init", values, rank)
     if rank == 0:
         say("sglang is using nccl==2.27.5", tag)

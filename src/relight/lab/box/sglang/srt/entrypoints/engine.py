@@ -14,7 +14,8 @@ from types import FrameType
 from typing import NoReturn
 
 from sglang.srt import server_flags
-from sglang.srt.managers.scheduler import run_scheduler_process
+from sglang.srt.distributed.store import Store
+from sglang.srt.managers.scheduler import rank_tag, ranks_here, run_scheduler_process
 from sglang.srt.server_args import ServerArgs
 from sglang.srt.stand_in.log import say
 from sglang.srt.stand_in.process import die_with_parent, set_title
@@ -41,16 +42,28 @@ class Engine:
     detokenizer: int = 0
     running: bool = False
     figures: dict[str, float] = field(default_factory=dict)
+    store: Store | None = None
 
     def start(self) -> None:
         """Start all processes and wait until every rank is ready."""
         count_launch()
         signal.signal(signal.SIGQUIT, self.child_failed)
         say_arguments(self.server_args)
-        for number in range(self.server_args.tp_size * self.server_args.pp_size):
+        self.store = Store(self.server_args) if self.server_args.nnodes > 1 else None
+        for number in ranks_here(self.server_args):
             self.ranks.append(self.start_rank(number))
-        self.detokenizer = start_detokenizer()
+        self.detokenizer = 0 if self.server_args.node_rank else start_detokenizer(self.store)
+        if self.store:
+            self.store.join(rank_tag(self.server_args, self.ranks[0].number))
         self.wait_for_ready()
+        self.meet_followers()
+
+    def meet_followers(self) -> None:
+        """Wait, as the first of several nodes, until the others are up; tell it, as one of those."""
+        if self.store and self.server_args.node_rank:
+            self.store.tell_ready()
+        elif self.store:
+            self.store.await_ready()
 
     def start_rank(self, number: int) -> Rank:
         """Fork one scheduler."""
@@ -59,7 +72,7 @@ class Engine:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            run_scheduler_process(self.server_args, number, tell, listen, parent)
+            run_scheduler_process(self.server_args, number, tell, listen, parent, self.store)
         os.close(tell)
         os.close(listen)
         return Rank(number, pid, ready, requests)
@@ -151,12 +164,14 @@ def exit_code(rank: Rank, *, wait: bool = False) -> int | None:
     return rank.code
 
 
-def start_detokenizer() -> int:
+def start_detokenizer(store: Store | None) -> int:
     """Fork the process that turns tokens into text."""
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         die_with_parent(parent)
+        if store:
+            store.leave()
         for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         set_title("sglang::detokenizer")

@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import threading
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import FrameType
+from typing import NoReturn
 
 from sglang.srt.entrypoints.engine import Engine
 from sglang.srt.entrypoints.handler import Handler, Service
@@ -32,6 +33,8 @@ def launch_server(server_args: ServerArgs) -> None:
     """Start the engine, then serve until somebody ends it."""
     engine = Engine(server_args)
     engine.start()
+    if server_args.node_rank:
+        follow(server_args, engine)
     service = Service(server_args, engine)
     say(f"INFO:     Started server process [{os.getpid()}]")
     say("INFO:     Waiting for application startup.")
@@ -47,6 +50,31 @@ def launch_server(server_args: ServerArgs) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: drain(number, frame, engine))
     threading.Thread(target=engine.watch, daemon=True).start()
     threading.Thread(target=warm_up, args=(server_args, engine, service), daemon=True).start()
+    while True:
+        signal.pause()
+
+
+class DummyHandler(BaseHTTPRequestHandler):
+    """What a node that is not the first answers: that it is well, whatever happens."""
+
+    def do_GET(self) -> None:
+        """Answer health checks."""
+        self.send_response(200 if self.path in ("/health", "/health_generate", "/ping") else 404)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def follow(server_args: ServerArgs, engine: Engine) -> NoReturn:
+    """Be a node that is not the first: look well, and wait for the ranks to end."""
+    # All nodes of the lab share one machine: each has a loopback address of its own in the place of one port.
+    server = ThreadingHTTPServer((f"127.0.1.{server_args.node_rank}", server_args.port), DummyHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    say(f"Dummy health check server started in background thread at {server_args.host}:{server_args.port}")
+    if since(0, 5, 20):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=engine.watch, daemon=True).start()
     while True:
         signal.pause()
 

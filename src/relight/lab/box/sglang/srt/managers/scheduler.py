@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from sglang.srt.distributed.parallel_state import init_distributed_environment
+from sglang.srt.distributed.store import Store
 from sglang.srt.managers.tp_worker import TpModelWorker
 from sglang.srt.server_args import ServerArgs
 from sglang.srt.speculative.eagle_worker import EAGLEWorker
@@ -20,8 +21,9 @@ from sglang.srt.stand_in.world import rest, scenario, since
 class Scheduler:
     """The scheduler of one rank."""
 
-    def __init__(self, server_args: ServerArgs, rank: int, tag: str) -> None:
+    def __init__(self, server_args: ServerArgs, rank: int, tag: str, store: Store | None) -> None:
         """Bring up the models of this rank."""
+        self.store = store
         self.server_args = server_args
         self.rank = rank
         self.tag = tag
@@ -29,10 +31,10 @@ class Scheduler:
 
     def init_model_worker(self) -> None:
         """Meet the other ranks and load."""
-        base = self.server_args.base_gpu_id
-        self.card = Card(base + self.rank)
-        free = [Card(base + n).free - self.card.used for n in range(self.server_args.tp_size)]
-        init_distributed_environment(self.server_args, self.rank, self.tag, self.card)
+        base, here = self.server_args.base_gpu_id, ranks_here(self.server_args)
+        self.card = Card(base + self.rank - here[0])
+        free = [Card(base + n).free - self.card.used for n in range(min(len(here), self.server_args.tp_size))]
+        init_distributed_environment(self.server_args, self.rank, self.tag, self.card, self.store)
         free = [gib - self.card.used for gib in free]
         self.init_tp_model_worker(free)
         self.maybe_init_draft_worker()
@@ -119,7 +121,15 @@ class FailureReport:
         os._exit(1)
 
 
-def run_scheduler_process(server_args: ServerArgs, rank: int, ready: int, requests: int, parent: int) -> NoReturn:
+def ranks_here(server_args: ServerArgs) -> range:
+    """Return the ranks of this node: each of several has as many, in their order."""
+    each = server_args.tp_size * server_args.pp_size // server_args.nnodes
+    return range(server_args.node_rank * each, (server_args.node_rank + 1) * each)
+
+
+def run_scheduler_process(
+    server_args: ServerArgs, rank: int, ready: int, requests: int, parent: int, store: Store | None = None
+) -> NoReturn:
     """Be rank `rank`: write a line to the pipe `ready` when up and after every batch that came through `requests`."""
     die_with_parent(parent)
     for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGINT):
@@ -127,7 +137,7 @@ def run_scheduler_process(server_args: ServerArgs, rank: int, ready: int, reques
     tag = rank_tag(server_args, rank)
     set_title(f"sglang::scheduler{'_' + tag.replace(' ', '_') if tag else ''}")
     with FailureReport(tag, parent):
-        scheduler = Scheduler(server_args, rank, tag)
+        scheduler = Scheduler(server_args, rank, tag, store)
         if rank == 0:
             scheduler.say_ready()
         os.write(ready, json.dumps(scheduler.summary()).encode() + b"\n")

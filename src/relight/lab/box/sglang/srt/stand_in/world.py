@@ -62,13 +62,14 @@ class Sickness:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What this machine is and what goes wrong on it."""
+    """What this machine is and what goes wrong on it. `peer`: what a node does when another is gone: error or hang."""
 
     title: str = ""
     version: str = "0.5.9"
     pace: float = 1.0
     release: float = 0.2
     interleave: bool = False
+    peer: str = "error"
     model: Model = field(default_factory=Model)
     faults: tuple[Fault, ...] = ()
     sicknesses: tuple[Sickness, ...] = ()
@@ -83,7 +84,7 @@ def machine() -> Path:
 def scenario() -> Scenario:
     """Return the scenario of this machine."""
     data = tomllib.loads((machine() / "box" / "scenario.toml").read_text())
-    plain = {k: v for k, v in data.items() if k in {"title", "version", "pace", "release", "interleave"}}
+    plain = {k: v for k, v in data.items() if k in {"title", "version", "pace", "release", "interleave", "peer"}}
     return Scenario(
         **plain,
         model=made(Model, data.get("model", {})),
