@@ -10,7 +10,7 @@ from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.match import matcher
-from relight.diagnosis.memory import FRACTION, memory_repairs, sums
+from relight.diagnosis.memory import FRACTION, direction, memory_repairs, right_way, sums
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
@@ -107,7 +107,7 @@ def _failed(
 ) -> Diagnosis:
     cause = cause_of(choice)
     assert cause is not None  # noqa: S101  a root was chosen
-    summed = sums(cause.kind, cause.facts, evidence.progress, _fraction(given))
+    summed, up = sums(cause.kind, cause.facts, evidence.progress, _fraction(given)), direction(cause.kind, cause.facts)
     facts = {**cause.facts, **summed.facts}
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
     return replace(
@@ -117,7 +117,7 @@ def _failed(
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),
-        repairs=repairs_for(root, facts, given, base.engine.version, read),
+        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read), up, summed.fraction),
         action=root.claim.signature.action if root.claim else "change",
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),

@@ -4,7 +4,7 @@ Sizes are GiB per rank. P is what was free before the weights, A what was free a
 weights and pools may fill, so R = P (1 - f) is what is left for everything else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,11 +40,30 @@ def sums(kind: str, facts: Mapping[str, Any], progress: Progress, fraction: floa
     """Return bounds of the fraction for a memory failure of this kind."""
     before, after = _least(progress, "load_begin", "avail"), _least(progress, "load_end", "avail")
     fraction = _number(facts.get("fraction")) or fraction
+    up = direction(kind, facts)
+    if up is None:
+        return Sums()
+    return _raise(facts, before, after, fraction) if up else _lower(facts, before, fraction)
+
+
+def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
+    """Say whether the fraction has to rise, None where it is not what matters.
+
+    Where a pool had its share and the card had less than that, the share was too large.
+    """
     if kind in UP:
-        return _raise(facts, before, after, fraction)
-    if kind in DOWN:
-        return _lower(facts, before, fraction)
-    return Sums()
+        return not {"asked_gib", "free_gib"} <= facts.keys()
+    return False if kind in DOWN else None
+
+
+def right_way(repairs: Iterable[Repair], up: bool | None, fraction: float | None) -> tuple[Repair, ...]:
+    """Return the repairs without those that would move the fraction away from where it has to go."""
+    return tuple(r for r in repairs if up is None or fraction is None or not _wrong(r, fraction, up=up))
+
+
+def _wrong(repair: Repair, fraction: float, *, up: bool) -> bool:
+    value = _number(repair.set.get(FRACTION))
+    return value is not None and (value <= fraction if up else value >= fraction)
 
 
 def _least(progress: Progress, mark: str, fact: str) -> float | None:
