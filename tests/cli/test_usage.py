@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "resume with playbook": (["retry", "play.toml", "--resume", "x"], "cannot go with --resume"),
     "resume with host": (["retry", "--host", "h", "--resume", "x"], "cannot go with --resume"),
     "resume of nothing": (["retry", "--resume", "x"], "no run 'x'"),
-    "several hosts": (["retry", "play.toml", "--host", "a", "--host", "b"], "not yet"),
+    "lab among several": (["retry", "play.toml", "--host", "a", "--host", "lab"], "relight lab --nodes 2"),
     "no duration": (["retry", "play.toml", "--host", "h", "--deadline", "8 hours"], "90s, 45m, 8h or 1h30m"),
     "no launches": (["retry", "play.toml", "--host", "h", "--max-attempts", "0"], "x>=1"),
     "set without value": (["retry", "play.toml", "--host", "h", "--set", "tp-size"], "NAME=VALUE"),

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import click
 
 from relight.config.durations import ALLOWED, parse_duration
+from relight.config.hosts import RESERVED
 from relight.words.errors import UsageError
 
 
@@ -55,9 +56,9 @@ class Asked:
         elif self.playbook is None or not self.host_names:
             missing = "PLAYBOOK" if self.playbook is None else "--host NAME"
             raise UsageError(f"{missing} is missing", place=f"relight {self.mode}", next="or --resume RUN")
-        if len(self.host_names) > 1:
-            text = "one SGLang over several hosts: not yet"
-            raise UsageError(text, place="--host", next="give one host; `relight check` works on each")
+        if len(self.host_names) > 1 and RESERVED in self.host_names:
+            text = f"{RESERVED} is one host that lives as long as the command"
+            raise UsageError(text, place="--host", next="`relight lab --nodes 2` starts several to name")
         return self
 
     def _resumes_alone(self) -> None:

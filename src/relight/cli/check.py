@@ -1,10 +1,12 @@
 """`relight check`: what would go wrong, before anything is launched."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
+from relight.attempts.nodes import for_nodes
 from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import (
     cases,
@@ -13,19 +15,20 @@ from relight.cli.flag_findings import (
     requested,
     unfit_findings,
 )
+from relight.cli.nodes import node_findings
 from relight.cli.options import PATH, Common, common
 from relight.cli.output import document, say
 from relight.cli.overrides import change_of
-from relight.cli.places import host_spec, open_spec
+from relight.cli.places import host_specs, open_spec
 from relight.cli.secrets import check_secrets
-from relight.cli.seen import look
+from relight.cli.seen import Seen, look
 from relight.cli.validated import validated
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook
 from relight.hosts.interface import Host
+from relight.hosts.nodes import joined
 from relight.journal.codec import to_json
 from relight.journal.redact import redact_json
-from relight.words.host import HostSpec
 from relight.words.knowledge import Knowledge
 from relight.words.playbook import Playbook
 from relight.words.settings import Change
@@ -52,25 +55,34 @@ def check(
 ) -> int:
     """Look at the host, its GPUs and engine, every flag, the model, ports, disk and leftovers. Launches nothing.
 
+    Of several hosts each is looked at, then whether they can be the nodes of one server.
+
     Exit status: 0 if nothing is wrong (warnings and notes may be printed), 1 if something is.
     """
     loaded = load_playbook(playbook)
-    overrides = change_of(sets, unsets, env, engine=loaded.engine)
+    typed = change_of(sets, unsets, env, engine=loaded.engine)
     knowledge = load_knowledge(shared.signature_folders, engine=loaded.engine)
     found: list[Finding] = []
-    for name in names:
-        with host_spec(shared, name) as spec:
+    with ExitStack() as stack:
+        specs = stack.enter_context(host_specs(shared, names))
+        overrides = for_nodes(loaded, typed, specs)
+        hosts, looks = [], []
+        for spec in specs:
             check_secrets(spec)
-            with open_spec(spec) as host:
-                found += findings(host, spec, loaded, overrides, knowledge, validate=not no_validate)
+            hosts.append(stack.enter_context(open_spec(spec)))
+            looks.append(look(hosts[-1], requested(loaded, overrides=overrides, host_env=spec.env)))
+            found += findings(hosts[-1], looks[-1], loaded, overrides, knowledge, validate=not no_validate)
+        if len(hosts) > 1:
+            settings = requested(loaded, overrides=overrides, host_env=joined(specs).env)
+            found += node_findings(hosts, looks, settings, loaded.engine)
     return told(shared, ordered(found))
 
 
 def findings(
-    host: Host, spec: HostSpec, playbook: Playbook, overrides: Change, knowledge: Knowledge, *, validate: bool
+    host: Host, seen: Seen, playbook: Playbook, overrides: Change, knowledge: Knowledge, *, validate: bool
 ) -> tuple[Finding, ...]:
-    """Return everything worth saying about `playbook` on a connected host."""
-    seen = look(host, requested(playbook, overrides=overrides, host_env=spec.env))
+    """Return everything worth saying about `playbook` on a connected host of which `seen` was seen."""
+    spec = host.spec
     found = cases(
         playbook,
         overrides=overrides,

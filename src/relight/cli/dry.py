@@ -16,7 +16,7 @@ from relight.attempts.world import world
 from relight.cli.options import Common
 from relight.cli.output import document, say
 from relight.config.knowledge import load_knowledge
-from relight.hosts import open_host
+from relight.hosts import open_hosts
 from relight.journal.codec import to_json
 from relight.journal.journal import Journal
 from relight.journal.redact import redact_json
@@ -37,9 +37,9 @@ def dry_run(shared: Common, order: RunOrder) -> int:
     """Plan up to the first launch, print the steps, and return 0 where there is one to try, else 1."""
     knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
     clock = SystemClock()
-    host = open_host(order.spec)
+    host = open_hosts(order.hosts)
     with tempfile.TemporaryDirectory() as folder, Journal.create(
-        Path(folder), playbook=order.playbook, specs=[order.spec], started=stamp(clock.now())
+        Path(folder), playbook=order.playbook, specs=order.hosts, started=stamp(clock.now())
     ) as journal:  # fmt: skip
         site = Site(order, host, journal, knowledge, clock, lambda _: None)
         try:

@@ -105,8 +105,9 @@ def _cards(spec: HostSpec, settings: Settings, seen: Seen) -> Iterator[Finding]:
 
 
 def cards_wanted(settings: Settings) -> int:
-    """Return how many cards a launch uses: tp-size times pp-size."""
-    return _number(settings, "tp-size", "tensor-parallel-size", "tp") * _number(settings, "pp-size", "pp")
+    """Return how many cards a launch uses on each of its nodes: tp-size times pp-size, shared out."""
+    ranks = _number(settings, "tp-size", "tensor-parallel-size", "tp") * _number(settings, "pp-size", "pp")
+    return -(-ranks // max(1, _number(settings, "nnodes")))
 
 
 def _number(settings: Settings, *names: str) -> int:

@@ -1,6 +1,7 @@
 """`relight lab`: the simulated host, for as long as the command runs."""
 
 import signal
+from contextlib import ExitStack
 
 import click
 
@@ -12,8 +13,11 @@ from relight.words.errors import UsageError
 
 @click.command(epilog="Example: relight lab, and in another terminal: relight check demo.toml --host simulated")
 @click.option("--scenario", metavar="NAME", default="story", show_default=True, help="What it does: a name, or a file.")
+@click.option(
+    "--nodes", type=click.IntRange(min=1, max=16), default=1, metavar="N", help="Hosts that can be one server together."
+)
 @common()
-def lab(shared: Common, *, scenario: str) -> int:
+def lab(shared: Common, *, scenario: str, nodes: int) -> int:
     """Start a simulated 8-GPU host on loopback, print how to reach it, and keep it until Ctrl-C.
 
     It is a stand-in: no GPU, no model, no SGLang; only their behaviour at start-up.
@@ -24,12 +28,18 @@ def lab(shared: Common, *, scenario: str) -> int:
     problem = platform_problem()
     if problem:
         raise UsageError(problem, place="relight lab")
-    with terminated_like_interrupted(), open_lab(shared.state / "lab", scenario) as machine:
+    with terminated_like_interrupted(), ExitStack() as stack:
+        machines = [
+            stack.enter_context(open_lab(shared.state / "lab", scenario, address=f"127.0.0.{n}"))
+            for n in range(1, nodes + 1)
+        ]
+        names = ["simulated", *(f"simulated-{n}" for n in range(1, nodes))]
+        tables = "\n".join(machine.snippet(name) for machine, name in zip(machines, names, strict=True))
         if shared.json:
-            document({"hosts": machine.snippet(), "folder": str(machine.folder), "stand_in": True})
+            document({"hosts": tables, "folder": str(machines[0].folder), "stand_in": True})
         else:
             say("# A simulated host: a stand-in, no real GPU or SGLang. Put this into hosts.toml:\n")
-            say(machine.snippet())
+            say(tables)
         say("relight: the lab runs until Ctrl-C", err=True)
         try:
             signal.pause()

@@ -27,7 +27,8 @@ DEFAULT_PORT = 30000
 class Server:
     """The server of a run as its host sees it: none, starting, running or ended; `health` is what HTTP says.
 
-    `nodes` is what each of several hosts says, in the order of rank; only the first is asked over HTTP.
+    `reason` says what is out of order with it. `nodes` is what each of several hosts says, in the order of rank; only
+    the first is asked over HTTP.
     """
 
     state: str
@@ -35,6 +36,7 @@ class Server:
     pid: int | None = None
     port: int | None = None
     health: str = ""
+    reason: str = ""
     nodes: tuple["ServerNode", ...] = ()
 
 
@@ -70,7 +72,7 @@ def ask_server(shared: Common, folder: Path, record: Record) -> Server:  # noqa:
         health = _health(host, port) if seen.alive else ""
         named = zip(members(host), seen.nodes, strict=False)
         nodes = tuple(ServerNode(n, one.spec.name, said.state, said.pid) for n, (one, said) in enumerate(named))
-        return Server(seen.state, attempt.n, seen.pid, port, health, nodes)
+        return Server(seen.state, attempt.n, seen.pid, port, health, seen.reason, nodes)
 
 
 def _health(host: Host, port: int) -> str:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from relight.cli.choose import folder_of, last_launch, record_of
-from relight.cli.live import host_of
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
+from relight.cli.places import open_spec
+from relight.config.hosts import RESERVED
 from relight.hosts.interface import Host
+from relight.hosts.nodes import node_attempt
+from relight.journal.journal import stored
 from relight.journal.redact import redact_text
 from relight.journal.runs import is_over
 from relight.logs.lines import LineSplitter
@@ -27,8 +31,9 @@ PAUSE = 1.0
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until the server ends.")
 @click.option("--attempt", "number", type=int, metavar="N", help="The attempt [default: the last launch].")
+@click.option("--node", metavar="N|NAME", help="Of several hosts: this one's log [default: the first].")
 @common()
-def logs(shared: Common, *, run: str | None, follow: bool, number: int | None) -> int:
+def logs(shared: Common, *, run: str | None, follow: bool, number: int | None, node: str | None) -> int:
     """Print the log of a run's server: what is kept here, then what its host has more.
 
     RUN is a unique part of a run's id; default: the last run that is not over.
@@ -38,9 +43,10 @@ def logs(shared: Common, *, run: str | None, follow: bool, number: int | None) -
     folder = folder_of(shared, run, live=True)
     record = record_of(folder)
     attempt = attempt_of(record, number)
-    lines = (redact_text(plain(line)) for line in _lines(folder, record, attempt, follow=follow))
+    kept = log_of(record, attempt, node)
+    lines = (redact_text(plain(line)) for line in _lines(folder, record, kept, follow=follow))
     if shared.json:
-        document({"run": record.run, "attempt": attempt.n, "log": attempt.log, "lines": list(lines)})
+        document({"run": record.run, "attempt": attempt.n, "log": kept.path, "lines": list(lines)})
         return 0
     for line in lines:
         click.echo(line)
@@ -57,15 +63,36 @@ def attempt_of(record: Record, number: int | None) -> Attempt:
     return wanted
 
 
-def _lines(folder: Path, record: Record, attempt: Attempt, *, follow: bool) -> Iterator[str]:
+@dataclass(frozen=True)
+class KeptLog:
+    """The log of one node: where it is kept here ("" for none), which attempt and node it is of."""
+
+    path: str
+    attempt_id: str
+    rank: int = 0
+
+
+def log_of(record: Record, attempt: Attempt, node: str | None) -> KeptLog:
+    """Return the log of an attempt on the node named by rank or host. UsageError lists the nodes there are."""
+    name = f"{record.run}.{attempt.n}"
+    if node is None:
+        return KeptLog(attempt.log, name)
+    found = next((one for one in attempt.nodes if node in {str(one.rank), one.host}), None)
+    if found is None:
+        known = ", ".join(f"{one.rank} ({one.host})" for one in attempt.nodes) or "this run has one host"
+        raise UsageError(f"no node {node}", place="--node", next=known)
+    return KeptLog(found.log, node_attempt(name, found.rank), found.rank)
+
+
+def _lines(folder: Path, record: Record, log: KeptLog, *, follow: bool) -> Iterator[str]:
     splitter = LineSplitter()
-    for data in _bytes(folder, record, attempt, follow=follow):
+    for data in _bytes(folder, record, log, follow=follow):
         yield from (line.text for line in splitter.feed(data))
     yield from (line.text for line in splitter.close())
 
 
-def _bytes(folder: Path, record: Record, attempt: Attempt, *, follow: bool) -> Iterator[bytes]:
-    path = folder / attempt.log if attempt.log else folder / "missing"
+def _bytes(folder: Path, record: Record, log: KeptLog, *, follow: bool) -> Iterator[bytes]:
+    path = folder / log.path if log.path else folder / "missing"
     at = 0
     if path.is_file():
         with path.open("rb") as file:
@@ -75,22 +102,22 @@ def _bytes(folder: Path, record: Record, attempt: Attempt, *, follow: bool) -> I
     if is_over(record):
         return
     try:
-        yield from _rest(folder, record, attempt, at, follow=follow)
+        yield from _rest(folder, log, at, follow=follow)
     except RelightError as error:
         if follow:
             raise
         say(f"relight: only what is kept here: {shown(str(error))}", err=True)
 
 
-def _rest(folder: Path, record: Record, attempt: Attempt, at: int, *, follow: bool) -> Iterator[bytes]:
-    name = f"{record.run}.{attempt.n}"
-    with host_of(folder) as host:
-        if host is None:
-            return
+def _rest(folder: Path, log: KeptLog, at: int, *, follow: bool) -> Iterator[bytes]:
+    spec = stored(folder).specs[log.rank]
+    if spec.name == RESERVED:
+        return
+    with open_spec(spec) as host:
         if follow:
-            yield from _followed(host, name, at)
+            yield from _followed(host, log.attempt_id, at)
             return
-        while data := host.read_log(name, at, CHUNK):
+        while data := host.read_log(log.attempt_id, at, CHUNK):
             at += len(data)
             yield data
 

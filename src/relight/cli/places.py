@@ -1,6 +1,6 @@
 """The host a command works on: found in hosts.toml or the lab, opened, and closed again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -34,6 +34,26 @@ def open_spec(spec: HostSpec) -> Iterator[Host]:
         yield host
     finally:
         host.close()
+
+
+@contextmanager
+def open_specs(specs: Sequence[HostSpec]) -> Iterator[Host]:
+    """Yield the host of one spec, or the nodes of several, connected."""
+    from relight.hosts import open_hosts  # noqa: PLC0415  imports paramiko
+
+    host = open_hosts(specs)
+    try:
+        host.connect()
+        yield host
+    finally:
+        host.close()
+
+
+@contextmanager
+def host_specs(shared: Common, names: Sequence[str]) -> Iterator[tuple[HostSpec, ...]]:
+    """Yield the hosts called `names`, in this order."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(host_spec(shared, name)) for name in names)
 
 
 @contextmanager

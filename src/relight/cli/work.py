@@ -4,7 +4,7 @@ import getpass
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -12,6 +12,7 @@ from typing import Any
 
 from relight.attempts.clock import SystemClock, stamp
 from relight.attempts.loop import run as run_loop
+from relight.attempts.nodes import for_nodes
 from relight.attempts.order import RunOrder
 from relight.cli import logging
 from relight.cli.asked import Asked
@@ -21,12 +22,13 @@ from relight.cli.notify import Send, sender
 from relight.cli.options import Common
 from relight.cli.output import document, say, width
 from relight.cli.overrides import change_of
-from relight.cli.places import host_spec
+from relight.cli.places import host_spec, host_specs
 from relight.cli.secrets import check_secrets
 from relight.config.hosts import RESERVED
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook, parse_playbook
-from relight.hosts import open_host
+from relight.hosts import open_hosts
+from relight.hosts.nodes import joined
 from relight.journal.codec import to_json
 from relight.journal.journal import Journal
 from relight.journal.journal import stored as stored_of
@@ -36,6 +38,8 @@ from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
 from relight.words.events import Event
 from relight.words.host import HostSpec
+from relight.words.playbook import Playbook
+from relight.words.settings import Change
 from relight.words.text import shown
 
 STATUS: dict[State, int] = {
@@ -80,19 +84,37 @@ def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | N
         return
     assert asked.playbook  # noqa: S101  checked() has seen to it
     playbook = load_playbook(asked.playbook)
-    overrides = change_of(asked.sets, asked.unsets, asked.env, engine=playbook.engine)
-    with host_spec(shared, asked.host_names[0]) as spec:
-        secrets = check_secrets(spec)
-        order = RunOrder(playbook, spec, asked.mode, overrides, **_wishes(asked), **owner(), typed=typed(shared, asked))
+    typed_in = change_of(asked.sets, asked.unsets, asked.env, engine=playbook.engine)
+    with host_specs(shared, asked.host_names) as specs:
+        overrides = for_nodes(playbook, typed_in, specs)
+        secrets = _secrets(specs)
+        order = _order(shared, asked, playbook, specs, overrides, _wishes(asked))
         if asked.dry_run:
             yield order, None
             return
         more = {name: getattr(order, name) for name in _KEPT}
         with Journal.create(
-            shared.state, playbook=playbook, specs=[spec], started=now(), overrides=overrides, mode=asked.mode,
+            shared.state, playbook=playbook, specs=specs, started=now(), overrides=overrides, mode=asked.mode,
             more=more, secrets=secrets,
         ) as journal:  # fmt: skip
             yield order, journal
+
+
+def _order(
+    shared: Common,
+    asked: Asked,
+    playbook: Playbook,
+    specs: Sequence[HostSpec],
+    overrides: Change,
+    wishes: Mapping[str, Any],
+) -> RunOrder:
+    several = {"specs": tuple(specs)} if len(specs) > 1 else {}
+    names = {**wishes, **owner(), **several}
+    return RunOrder(playbook, joined(specs), asked.mode, overrides, typed=typed(shared, asked), **names)
+
+
+def _secrets(specs: Sequence[HostSpec]) -> tuple[str, ...]:
+    return tuple(value for spec in specs for value in check_secrets(spec))
 
 
 @contextmanager
@@ -101,11 +123,10 @@ def _resumed(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal]]
     stored = stored_of(folder)
     playbook = parse_playbook(stored.playbook, Path(stored.path))
     with ExitStack() as stack:
-        spec = stack.enter_context(stored_spec(shared, stored.specs[0]))
-        journal = stack.enter_context(Journal(folder, secrets=check_secrets(spec)))
+        specs = [stack.enter_context(stored_spec(shared, spec)) for spec in stored.specs]
+        journal = stack.enter_context(Journal(folder, secrets=_secrets(specs)))
         wishes = {**stored.more, **{k: v for k, v in _wishes(asked).items() if v}}
-        order = RunOrder(playbook, spec, asked.mode, stored.overrides, **wishes, **owner(), typed=typed(shared, asked))
-        yield order, journal
+        yield _order(shared, asked, playbook, specs, stored.overrides, wishes), journal
 
 
 @contextmanager
@@ -150,7 +171,7 @@ def typed(shared: Common, asked: Asked) -> dict[str, tuple[str, ...]]:
 def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal, send: Send | None) -> int:
     knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
     logging.start(journal.folder, verbose=shared.verbose)
-    host = open_host(order.spec)
+    host = open_hosts(order.hosts)
     try:
         with Listeners(shared, asked.events, journal, order, send=send) as listeners:
             fault = _caught(lambda: run_loop(
