@@ -78,6 +78,7 @@ def attempt_section(step: Step, record: Record) -> Section:
         folded=True,
         tone=tone(attempt),
         tag=attempt.rung,
+        gist=sentence(why_failed(attempt.diagnosis)) if attempt.outcome not in {"healthy", None} else (),
     )
 
 

@@ -183,7 +183,7 @@ Block: TypeAlias = Para | Bullets | Pairs | Table | Edits | Choices | Excerpt | 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report. `folded` parts are closed at first where the format can fold."""
+    """A part of a report. `folded` parts are closed at first where the format can fold; `gist` is then still seen."""
 
     id: str
     title: str
@@ -192,6 +192,7 @@ class Section:
     folded: bool = False
     tone: Tone = "plain"
     tag: str = ""
+    gist: Prose = ()
 
     def __bool__(self) -> bool:
         return bool(self.blocks or self.sections)

@@ -15,6 +15,8 @@ from relight.reports.times import span
 from relight.words.attempt import Record
 
 _COLOURS = 10
+_SHORT = 30
+"""Characters of code that stay on one line, on a phone too."""
 
 
 def render(record: Record) -> str:
@@ -57,7 +59,8 @@ def prose(parts: Prose) -> Markup:
 
 def _part(part: str | Code) -> Markup:
     if isinstance(part, Code):
-        return Markup("<code>{}</code>").format(part.text.replace(" -> ", " \u2192 "))
+        kind = Markup(' class="short"') if len(part.text) <= _SHORT else ""
+        return Markup("<code{}>{}</code>").format(kind, part.text.replace(" -> ", " \u2192 "))
     return Markup("<br>").join(escape(line) for line in part.split("\n"))
 
 

@@ -34,8 +34,8 @@ def tell(record: Record) -> Story:
     sections = (
         now_section(record),
         _timeline(record),
-        _section("course", "What happened", _course(course)),
         _section("levers", "Levers", levers_table(record)),
+        _section("course", "What happened", _course(course)),
         _section("incidents", "Died after it was healthy", incidents_table(record)),
         Section("attempts", "Attempts in detail", sections=details),
         Section("options", "Options", options_blocks(record), folded=True),
