@@ -6,6 +6,7 @@ import pytest
 
 from relight.diagnosis.source.explain import constraint
 from relight.diagnosis.source.read import Reading
+from relight.diagnosis.source.solve import repairs
 from relight.diagnosis.source.values import Values
 from relight.words.diagnosis import Constraint
 from relight.words.parser import HostParser
@@ -273,3 +274,47 @@ def test_endless_recursion_in_the_source_ends(read: Read) -> None:
     reading = read("def f(cfg):\n  return f(cfg)\ndef g(cfg):\n  assert f(cfg)  # here")
 
     assert reading.readable
+
+
+def test_sets_are_compared_as_sets_and_what_is_taken_out_of_them_is_gone(read: Read, flags: HostParser) -> None:
+    text = """
+def check(self):
+    used = {self.backend, self.kv_dtype}
+    used.discard("auto")
+    allowed = {"triton", "fa3"} if probe() else {"triton", "torch"}
+    assert used <= allowed  # here
+"""
+    reading = read(text)
+    found = constraint(reading, Values({"backend": "flash"}), flags)
+
+    assert found.condition == "--backend, --kv-dtype are all among ('triton', 'fa3' or 'triton', 'torch')"
+    assert repairs(reading, Values({"backend": "flash"}), flags)[0].set == {"backend": "triton"}
+
+
+def test_a_name_passed_on_by_another_module_is_followed(read: Read, flags: HostParser) -> None:
+    text = """
+from pkg.front import backends_of
+def check(self):
+    prefill, decode = backends_of(self)
+    assert decode != "flash"  # here
+"""
+    others = {
+        "/engine/pkg/front.py": "from pkg.back import backends_of\n",
+        "/engine/pkg/back.py": "def backends_of(cfg):\n    return cfg.policy, cfg.backend\n",
+    }
+    assert constraint(read(text, others=others), Values(), flags).condition == "--backend is not 'flash'"
+
+
+@pytest.mark.parametrize(
+    ("type_", "message", "line", "condition"),
+    [
+        ("ZeroDivisionError", "integer modulo by zero", "x = self.chunk % self.nnodes", "--nnodes is not 0"),
+        ("KeyError", "'lof'", "x = {'lpm': 1, 'fcfs': 2}[self.policy]", "--policy is in {'lpm': 1, 'fcfs': 2}"),
+    ],
+)
+def test_an_operation_that_failed_says_what_it_needed(
+    read: Read, flags: HostParser, type_: str, message: str, line: str, condition: str
+) -> None:
+    reading = read(f"def check(self):\n    {line}  # here\n", type=type_, message=message)
+
+    assert constraint(reading, Values({"nnodes": "0", "policy": "lof"}), flags).condition == condition

@@ -10,6 +10,10 @@ from relight.diagnosis.source.scope import Scope
 from relight.diagnosis.source.terms import FALSE, TRUE, Const, Field, Op, Opaque, Term, both, choose, either, negate
 
 LARGEST = 400
+CHANGES = {
+    "append": "with", "add": "with", "remove": "without", "discard": "without", "extend": "", "update": "",
+    "insert": "", "pop": "", "popitem": "", "clear": "", "sort": "", "reverse": "", "setdefault": "",
+}  # fmt: skip
 
 
 def run(body: list[ast.stmt], scope: Scope, path: Term = TRUE) -> Term:
@@ -62,6 +66,7 @@ def assign(stmt: ast.stmt, scope: Scope) -> None:
         bind(stmt.target, _small(term(ast.copy_location(both_sides, stmt), scope)), scope)
     elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
         _written_by_call(stmt.value, scope)
+        _changed_by_method(stmt.value, scope)
     elif isinstance(stmt, ast.ImportFrom):
         scope.module.import_from(stmt)
 
@@ -101,6 +106,28 @@ def _written_by_call(node: ast.Call, scope: Scope) -> None:
     for keyword in node.keywords:
         if keyword.arg:
             scope.fields[keyword.arg] = _small(term(keyword.value, scope))
+
+
+def _changed_by_method(node: ast.Call, scope: Scope) -> None:
+    """Follow `name.append(x)` and its like on a local list or set; after any other change it is not known."""
+    function = node.func
+    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        return
+    name, before = function.value.id, scope.names.get(function.value.id)
+    if before is None or function.attr not in CHANGES:
+        return
+    change = CHANGES[function.attr]
+    if change and len(node.args) == 1 and not isinstance(before, Opaque):
+        scope.names[name] = _small(changed(before, change, term(node.args[0], scope)))
+    else:
+        scope.names[name] = Opaque(name, (before,))
+
+
+def changed(before: Term, change: str, item: Term) -> Term:
+    """Return a list or set with or without an item; one that is known from the source stays known."""
+    if change == "with" and isinstance(before, Op) and before.name == "items":
+        return Op("items", (*before.args, item))
+    return Op(change, (before, item))
 
 
 def _branch(stmt: ast.If, scope: Scope, path: Term) -> Term:

@@ -14,7 +14,7 @@ from relight.diagnosis.source.terms import COMPARISONS, Env, Field, Op, Term, na
 from relight.words.parser import ParserFlag
 
 MOST, DEEP = 28, 6
-HINT, NEAR, CHOICE = 0.0, 1.0, 3.0
+HINT, NEAR, CHOICE, ODD = 0.0, 1.0, 3.0, 0.6
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,15 @@ def values_for(name: str, failure: Term, related: tuple[Term, ...], known: Known
     now = known.value(name)[0]
     found = list(_unset(name, flag, known))
     if flag is not None and not flag.takes_value:
-        found += [Value(v, HINT) for v in (True, False)]
+        # To leave a switch out is the same as to turn it off, where it cannot be turned off by a name of its own.
+        found += [Value(v, HINT) for v in (True, False) if not found or v is not default(flag)]
     else:
         found += _suggested(name, (failure,), known, HINT)
         found += _suggested(name, related, known, HINT + 0.5)
         found += _neighbours(now, flag)
         found += [Value(c, CHOICE + n / 50) for n, c in enumerate(flag.choices if flag else ())]
+        named = {v.value for v in _suggested(name, (failure, *related), known, HINT, exact=True) if _number(v.value)}
+        found = [_rounded(v, now) for v in found if v.unset or _sensible(v.value, now, flag, named)]
     return _distinct([v for v in found if _fits(v, flag) and not _same(v, now)])
 
 
@@ -55,6 +58,30 @@ def env_values(env: Env, failure: Term, known: Known) -> list[Value]:
 def _unset(name: str, flag: ParserFlag | None, known: Known) -> Iterator[Value]:
     if known.given(name) is not None:
         yield Value(default(flag) if flag else None, NEAR, unset=True)
+
+
+def _sensible(value: Any, now: Any, flag: ParserFlag | None, named: set[Any]) -> bool:
+    """Say whether a number is worth trying: most counts are positive; others must be named, or be there already."""
+    if not _number(value) or value > 0:
+        return True
+    usual = default(flag) if flag is not None else None
+    return value in named or value == usual or (_number(now) and now < value)
+
+
+def _rounded(value: Value, now: Any) -> Value:
+    """Put a number that is not a power of two behind those that are, where the present one is."""
+    odd = (
+        not value.unset
+        and _count(now)
+        and now & (now - 1) == 0
+        and _count(value.value)
+        and value.value & (value.value - 1)
+    )
+    return Value(value.value, value.far + ODD) if odd else value
+
+
+def _count(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number > 1
 
 
 def _same(value: Value, now: Any) -> bool:
@@ -101,18 +128,26 @@ def _neighbours(now: Any, flag: ParserFlag | None) -> Iterator[Value]:
 
 def _apart(a: float, b: float) -> float:
     """Return how far two numbers are apart, on a scale on which doubling counts as 0.1."""
-    return abs(math.log2(abs(a) + 1) - math.log2(abs(b) + 1)) / 10 + (0.5 if (a < 0) is not (b < 0) else 0.0)
+    return abs(_scale(a) - _scale(b)) / 10
+
+
+def _scale(number: float) -> float:
+    return math.copysign(math.log2(abs(number) + 1), number)
 
 
 # --- what comparisons say
 
+EXACT = frozenset({"==", "!=", "in", "not in", "is", "is not"})
+NAMING = frozenset({*COMPARISONS, ".startswith"})
 
-def _suggested(name: str, terms: tuple[Term, ...], known: Known, far: float) -> Iterator[Value]:
+
+def _suggested(name: str, terms: tuple[Term, ...], known: Known, far: float, *, exact: bool = False) -> Iterator[Value]:
+    """Yield the values that comparisons with the field name; `exact` leaves out those around a bound."""
     evaluation = Evaluation(known.lookup)
     now = known.lookup(Field(name))
     for term in walk(*terms):
-        if isinstance(term, Op) and (term.name in COMPARISONS or term.name == ".startswith"):
-            for value in _from_comparison(name, term, evaluation):
+        if isinstance(term, Op) and term.name in (EXACT if exact else NAMING):
+            for value in _from_comparison(name, term, evaluation, exact=exact):
                 apart = _apart(value, now) if _number(value) and _number(now) else 0.0
                 yield Value(value, far + apart)
 
@@ -121,19 +156,19 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def _from_comparison(name: str, term: Op, evaluation: Evaluation) -> Iterator[Any]:
+def _from_comparison(name: str, term: Op, evaluation: Evaluation, *, exact: bool) -> Iterator[Any]:
     for side, other in (term.args, term.args[::-1]):
         if name in names(side):
             target = evaluation.value(other)
-            for value in _targets(term.name, target):
+            for value in _targets("==" if exact else term.name, target):
                 yield from _inverted(name, side, value, evaluation, 0)
 
 
 def _targets(sign: str, target: Any) -> Iterator[Any]:
     if target is UNKNOWN or target is FAULT:
         return
-    if isinstance(target, tuple | dict):
-        yield from target
+    if isinstance(target, tuple | dict | frozenset):
+        yield from sorted(target, key=str) if isinstance(target, frozenset) else target
     elif sign in {"<", "<=", ">", ">=", "!="} and _number(target):
         yield from (target, target - 1, target + 1)
     yield target
@@ -157,7 +192,21 @@ def _inverted_op(name: str, side: Op, wanted: Any, evaluation: Evaluation, depth
         yield from _inverted_mod(name, side, evaluation, depth)
     elif side.name in INVERSE and len(side.args) == 2:
         yield from _inverted_pair(name, side, wanted, evaluation, depth)
-    elif side.name in {"items", "if", "int", "float", ".lower", ".upper", ".strip", "abs"}:
+    elif side.name in {
+        "items",
+        "if",
+        "set",
+        "list",
+        "tuple",
+        "with",
+        "without",
+        "int",
+        "float",
+        ".lower",
+        ".upper",
+        ".strip",
+        "abs",
+    }:
         for arg in side.args[1:] if side.name == "if" else side.args:
             yield from _inverted(name, arg, wanted, evaluation, depth)
 
@@ -204,4 +253,4 @@ def _divisors(number: int, near: float) -> list[int]:
     every = {*small, *(number // d for d in small)}
     # Rather less than was asked: more may need cards or memory that are not there.
     less = sorted((d for d in every if d <= near), reverse=True)
-    return less[:6] or sorted(every)[:6]
+    return less[:10] or sorted(every)[:10]

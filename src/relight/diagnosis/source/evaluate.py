@@ -1,5 +1,7 @@
 """Evaluate a condition in three values: true, false, unknown. What cannot be computed is a fault."""
 
+import itertools
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -28,6 +30,7 @@ TYPES: dict[str, type | tuple[type, ...]] = {
     "List": list, "Dict": dict, "Sequence": (list, tuple), "Mapping": dict, "NoneType": type(None),
 }  # fmt: skip
 LONGEST = 10_000
+WAYS = 16
 
 
 def _isinstance(value: Any, kinds: Any) -> bool | Unknown:
@@ -50,6 +53,10 @@ def _same(left: Any, right: Any) -> bool:
     return left is right or (type(left) is type(right) and isinstance(left, bool | int | str) and left == right)
 
 
+def _with(many: Any, one: Any) -> Any:
+    return many | {one} if isinstance(many, frozenset) else (*many, one)
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "in": lambda a, b: a in b, "not in": lambda a, b: a not in b, "is": _same, "is not": lambda a, b: not _same(a, b),
@@ -57,9 +64,13 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "%": operator.mod, "**": _power, "neg": operator.neg, "&": operator.and_, "|": operator.or_,
     "items": lambda *a: tuple(a), "index": lambda a, i: a[i], "given": lambda a: a is not None,
     "len": len, "bool": bool, "int": int, "float": float, "str": str, "abs": abs, "min": min, "max": max, "sum": sum,
-    "list": tuple, "tuple": tuple, "set": tuple, "sorted": lambda a: tuple(sorted(a)), "round": round,
+    "list": tuple, "tuple": tuple, "set": frozenset, "sorted": lambda a: tuple(sorted(a)), "round": round,
     "isinstance": _isinstance,
     ".get": lambda d, k, default=None: d.get(k, default), ".keys": tuple, ".values": lambda d: tuple(d.values()),
+    "with": _with, "without": lambda a, b: type(a)(v for v in a if v != b),
+    ".union": lambda a, *b: frozenset(a).union(*b), ".intersection": lambda a, *b: frozenset(a).intersection(*b),
+    ".difference": lambda a, *b: frozenset(a).difference(*b), ".issubset": lambda a, b: frozenset(a) <= frozenset(b),
+    ".issuperset": lambda a, b: frozenset(a) >= frozenset(b), ".isdisjoint": lambda a, b: frozenset(a).isdisjoint(b),
     ".startswith": str.startswith, ".endswith": str.endswith, ".lower": str.lower, ".upper": str.upper,
     ".strip": str.strip, ".lstrip": str.lstrip, ".rstrip": str.rstrip, ".split": lambda *a: tuple(str.split(*a)),
     ".isdigit": str.isdigit, ".count": str.count, ".find": str.find, ".replace": str.replace,
@@ -174,8 +185,25 @@ class Evaluation:
         if any(a is FAULT for a in args):
             return FAULT
         if any(a is UNKNOWN for a in args):
-            return UNKNOWN
+            return self._whichever(term, args)
         return apply(term.name, args)
+
+    def _whichever(self, term: Op, args: list[Any]) -> Any:
+        """Return what an operation gives whichever way the choices fall that are not known; else UNKNOWN."""
+        options = [self._possible(t) if a is UNKNOWN else [a] for t, a in zip(term.args, args, strict=True)]
+        open_ = any(v is UNKNOWN or v is FAULT for values in options for v in values)
+        if open_ or math.prod(map(len, options)) > WAYS:
+            return UNKNOWN
+        found = [apply(term.name, list(chosen)) for chosen in itertools.product(*options)]
+        same = all(type(f) is type(found[0]) and f == found[0] for f in found)
+        return found[0] if same else UNKNOWN
+
+    def _possible(self, term: Term) -> list[Any]:
+        """Return every value a term can have, as far as that depends on choices which are not known."""
+        if isinstance(term, Op) and term.name == "if" and self.truth(term.args[0]) is UNKNOWN:
+            return [v for arg in term.args[1:] for v in self._possible(arg)][: WAYS + 1]
+        inner = term.value if isinstance(term, Field) else None
+        return self._possible(inner) if inner is not None else [self.value(term)]
 
 
 def apply(name: str, args: list[Any]) -> Any:
@@ -192,4 +220,4 @@ def apply(name: str, args: list[Any]) -> Any:
 
 
 def _holds_unknown(value: Any) -> bool:
-    return isinstance(value, tuple) and any(v is UNKNOWN or v is FAULT for v in value)
+    return isinstance(value, tuple | frozenset) and any(v is UNKNOWN or v is FAULT for v in value)

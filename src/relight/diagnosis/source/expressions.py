@@ -88,6 +88,11 @@ def _items(node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Term:
     return Op("items", tuple(items))
 
 
+def _set(node: ast.Set, scope: Scope) -> Term:
+    items = _items(node, scope)
+    return Op("set", (items,)) if isinstance(items, Op) else items
+
+
 def _mapping(node: ast.Dict, scope: Scope) -> Term:
     keys = [term(k, scope) if k is not None else None for k in node.keys]
     values = [term(v, scope) for v in node.values]
@@ -165,7 +170,7 @@ def _call(node: ast.Call, scope: Scope) -> Term:
 READERS: dict[type[ast.expr], Callable[..., Term]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.BoolOp: _boolean, ast.UnaryOp: _unary,
     ast.BinOp: _arithmetic, ast.Compare: _compare, ast.IfExp: _either, ast.Tuple: _items, ast.List: _items,
-    ast.Set: _items, ast.Dict: _mapping, ast.Subscript: _subscript, ast.NamedExpr: _walrus, ast.JoinedStr: _text,
+    ast.Set: _set, ast.Dict: _mapping, ast.Subscript: _subscript, ast.NamedExpr: _walrus, ast.JoinedStr: _text,
     ast.GeneratorExp: _comprehension, ast.ListComp: _comprehension, ast.SetComp: _comprehension,
     ast.Call: _call,
 }  # fmt: skip

@@ -26,17 +26,35 @@ def operand_condition(
 
     None where the message names no operand that can be found in the statement.
     """
-    if kind not in {"TypeError", "AttributeError"}:
+    if kind not in {"TypeError", "AttributeError", "ZeroDivisionError", "KeyError"}:
         return None
     head = HEADS.get(type(stmt))
     root: ast.AST = getattr(stmt, head) if head else stmt
     found = [(n, g) for n, g in _nodes(root, []) if spans(n, line) or not head]
     for node, guards in found:
+        own = _divided(node, scope) if kind == "ZeroDivisionError" else _looked_up(node, scope)
+        if own and kind in {"ZeroDivisionError", "KeyError"}:
+            return *own, [Guard(_held(g, scope), line, _words(g)) for g in guards]
         needed = list(_needed(node, message))
         if needed:
             conditions = [_not_of(operand, was, scope) for operand, was in needed]
             words = " and ".join(f"{ast.unparse(o)} is not {_named(was)}" for o, was in needed)
             return both(conditions), words, [Guard(_held(g, scope), line, _words(g)) for g in guards]
+    return None
+
+
+def _divided(node: ast.expr, scope: Scope) -> tuple[Term, str] | None:
+    """Return the condition under which a division can be carried out."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+        return Op("!=", (term(node.right, scope), Const(0))), f"{ast.unparse(node.right)} is not 0"
+    return None
+
+
+def _looked_up(node: ast.expr, scope: Scope) -> tuple[Term, str] | None:
+    """Return the condition under which a key is found."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        words = f"{ast.unparse(node.slice)} is in {ast.unparse(node.value)}"
+        return Op("in", (term(node.slice, scope), term(node.value, scope))), words
     return None
 
 

@@ -10,6 +10,8 @@ from relight.diagnosis.source.terms import Term
 
 RECEIVERS = frozenset({"self", "server_args", "cfg", "view", "args", "config", "sa"})
 DEPTH = 4
+HOPS = 3
+"""How often a name is looked for further on: packages pass names of their modules on."""
 Reader: TypeAlias = "Callable[[ast.expr, Scope], Term]"
 Defined = TypeVar("Defined")
 Runner: TypeAlias = "Callable[[list[ast.stmt], Scope], Term]"
@@ -111,19 +113,21 @@ class Scope:
         return self._found(name, Module.klass)
 
     def _found(self, name: str, look: Callable[[Module, str], Defined | None]) -> tuple[Module, Defined] | None:
-        own = look(self.module, name)
-        if own is not None:
-            return self.module, own
-        try:
-            there = self._imported(name)
-            found = look(*there) if there else None
-        except UnreadableError:
-            # A file beside the one that failed: what it would have told stays unknown.
-            return None
-        return (there[0], found) if there and found is not None else None
+        module = self.module
+        for _ in range(HOPS):
+            try:
+                own = look(module, name)
+                there = None if own is not None else self._imported(name, module)
+            except UnreadableError:
+                # A file beside the one that failed: what it would have told stays unknown.
+                return None
+            if own is not None or there is None:
+                return None if own is None else (module, own)
+            module, name = there
+        return None
 
-    def _imported(self, name: str) -> tuple[Module, str] | None:
-        source = self.module.imports.get(name)
-        path = path_of(source.module, self.module.file) if source else ""
+    def _imported(self, name: str, importer: Module) -> tuple[Module, str] | None:
+        source = importer.imports.get(name)
+        path = path_of(source.module, importer.file) if source else ""
         module = self.budget.module(path) if path else None
         return (module, source.name) if module and source else None

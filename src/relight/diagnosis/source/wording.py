@@ -9,6 +9,9 @@ SAYS = {
     "in": "is one of", "not in": "is none of", "is": "is", "is not": "is not",
 }  # fmt: skip
 LONGEST = 400
+INCLUDED = {"<=": "are all among", ">=": "hold all of", "<": "are all among", ">": "hold all of"}
+PLAIN = {"items": None, "set": None, "list": None, "tuple": None, "sorted": None, "with": None, "without": 1}
+"""Lists are said as what is in them; of what is taken out of them nothing is said."""
 
 
 def words(term: Term, name: Callable[[str], str], *, holds: bool = True) -> str:
@@ -52,10 +55,17 @@ def _comparison(term: Op, name: Callable[[str], str], holds: bool, depth: int) -
     if isinstance(left, Op) and left.name == "%" and _is(right, 0) and sign in {"==", "!="}:
         a, b = (_value(x, name, depth) for x in left.args)
         return f"{a} is {'' if sign == '==' else 'not '}a multiple of {b}"
+    if _many(left) or (_many(right) and sign in INCLUDED):
+        return f"{_value(left, name, depth)} {INCLUDED.get(sign, SAYS[sign])} {_value(right, name, depth)}"
     if sign in {"in", "not in"} and not isinstance(right, Op):
         inside = "is in" if sign == "in" else "is not in"
         return f"{_value(left, name, depth)} {inside} {_value(right, name, depth)}"
     return f"{_value(left, name, depth)} {SAYS[sign]} {_value(right, name, depth)}"
+
+
+def _many(term: Term) -> bool:
+    """Say whether a term is a set for sure: then signs compare what is in it."""
+    return isinstance(term, Op) and (term.name == "set" or (term.name in {"with", "without"} and _many(term.args[0])))
 
 
 def _is(term: Term, value: object) -> bool:
@@ -78,8 +88,8 @@ def _value(term: Term, name: Callable[[str], str], depth: int) -> str:
 
 def _computed(term: Op, name: Callable[[str], str], depth: int) -> str:
     args = [_value(a, name, depth) for a in term.args]
-    if term.name == "items":
-        return ", ".join(args)
+    if term.name in PLAIN:
+        return ", ".join(args[: PLAIN[term.name]])
     if term.name == "if":
         return f"({args[1]} or {args[2]})"
     if term.name.startswith(".") and args:
