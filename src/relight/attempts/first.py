@@ -51,7 +51,8 @@ def failed_first(found: Sequence[Evidence]) -> int:
     The first by time; a failure that only says that a peer is gone never is the first where another node failed, and
     a broken connection gives way to a failure of its own kind that shows a moment later.
     """
-    failed = [e for e in found if (e.kind and e.weight < 3) or not e.stopped] or list(found)
+    failed = [e for e in found if (e.kind and e.weight < 3) or not e.stopped]
+    failed = failed or [e for e in found if e.kind] or list(found)
     failed = [e for e in failed if e.kind != PEER] or failed
     earliest = min(failed, key=lambda e: (e.moment, e.weight, e.rank))
     window = FOLLOWS if earliest.weight >= 2 else SLACK

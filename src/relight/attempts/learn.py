@@ -15,6 +15,7 @@ def place_of(site: Site, known: Known) -> Place:
     """Return what knowledge of this run depends on."""
     names = sorted({gpu.name for gpu in known.gpus})
     gpus = f"{' + '.join(names)} x{len(known.gpus)}" if names else "no GPU"
+    gpus += f" on {len(site.nodes)} nodes" if len(site.nodes) > 1 else ""
     model = str(site.order.playbook.flags.get("model-path", ""))
     return Place(gpus, known.version or "unknown", model)
 
