@@ -21,8 +21,16 @@ import json, mmap, os, signal, subprocess, sys, time
 def say(text):
     os.write(1, (text + "\\n").encode())
 
+HOLD = '''
+import os
+if os.environ.get("GPU_FOLDER"):
+    open(os.path.join(os.environ["GPU_FOLDER"], str(os.getpid())), "w").close()
+'''
+os.environ["GPU_HOLD"] = HOLD
+exec(HOLD)  # memory on a card, held as long as this process lives
+
 def spawn(code):
-    return subprocess.Popen([sys.executable, "-c", code])
+    return subprocess.Popen([sys.executable, "-c", HOLD + code])
 
 ORPHAN = '''
 import os, signal, sys, time
@@ -30,6 +38,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork(): os._exit(0)
 os.setsid()
 if os.fork(): os._exit(0)
+exec(os.environ.get("GPU_HOLD", ""))
 time.sleep(300)
 '''
 
