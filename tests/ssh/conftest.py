@@ -160,11 +160,12 @@ def sshd(sshd_at: Callable[..., Server]) -> Server:
 class Proxy:
     """A TCP proxy on loopback that hurts its connections: it cuts after a number of bytes, or stops passing any on."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, address: str = "127.0.0.1") -> None:
         self.cut_after: Callable[[], int | None] = lambda: None
         self.stalled = threading.Event()
+        self.refusing = threading.Event()
         self.cuts = 0
-        self._target = target
+        self._target = address, target
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
@@ -174,7 +175,10 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client = self._socket.accept()[0]
-                server = socket.create_connection(("127.0.0.1", self._target), 10)
+                if self.refusing.is_set():
+                    client.close()
+                    continue
+                server = socket.create_connection(self._target, 10)
                 self._pairs.append((client, server))
                 for source, sink, left in ((client, server, None), (server, client, self.cut_after())):
                     threading.Thread(target=self._pump, args=(source, sink, left), daemon=True).start()
@@ -199,6 +203,10 @@ class Proxy:
     def close(self) -> None:
         self.stalled.clear()
         self._socket.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut what goes through it now."""
         for pair in self._pairs:
             for end in pair:
                 with suppress(OSError):
