@@ -4,7 +4,7 @@ import pytest
 
 from relight.config import shipped
 from relight.config.facts import flag_facts, load_renames
-from relight.config.flag_tables import load_env, load_versions
+from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.knowledge import load_knowledge
 from relight.words.knowledge import version_key
 
@@ -120,3 +120,10 @@ def test_variables_have_their_defaults_by_version() -> None:
 
     assert set(env) == {"0.5.9", "0.5.23"}
     assert env["0.5.9"]["SGLANG_LOG_MS"] == "False"
+
+
+def test_variables_that_went_away_are_known_for_the_versions_that_read_them() -> None:
+    names = load_env_names(FOLDER)
+
+    assert set(names) == {"0.5.9", "0.5.10", "0.5.23"}
+    assert "SGLANG_ENABLE_SPEC_V2" in names["0.5.10"] - names["0.5.23"]

@@ -28,6 +28,12 @@ def load_env(folder: Path) -> dict[str, dict[str, Any]]:
     return out
 
 
+def load_env_names(folder: Path) -> dict[str, frozenset[str]]:
+    """Return, for each version whose source was read, the variables it knows."""
+    table: dict[str, list[str]] = json.loads((folder / "env_names.json").read_text(encoding="utf-8"))
+    return {version: frozenset(names) for version, names in table.items()}
+
+
 def load_aliases(folder: Path) -> dict[str, str]:
     """Return alias -> first name over all versions, for comparing names where no parser is at hand."""
     table = json.loads((folder / "flags_matrix.json").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from relight.config import shipped
 from relight.config.facts import flag_facts, load_renames
-from relight.config.flag_tables import load_env, load_versions
+from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.phases import load_phases
 from relight.config.signatures import load_signatures
 from relight.words.errors import UsageError
@@ -27,6 +27,7 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
         facts=flag_facts(engine),
         versions=versions,
         env=load_env(folder),
+        env_names=load_env_names(folder),
     )
 
 

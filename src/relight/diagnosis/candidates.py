@@ -1,5 +1,6 @@
 """Every line of a log that may be evidence, with the signatures that claim it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from relight.logs.records import Record
 from relight.words.signature import Role
 
 SHORTEST_WRAPPED = 40
+_BUILT_IN = re.compile(r"(?:\w+\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)|OutOfResources)$")
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,17 @@ def _exceptions(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
 def _judged(block: Block, evidence: Evidence, matcher: Matcher) -> Candidate:
     phase = _phase_of(block, evidence)
     block.more = _without_advice(block, matcher)
-    texts = dict.fromkeys((block.text(), block.text("")))
-    claims = [c for text in texts for c in matcher.claims(text, places=block.places, phase=phase)]
+    claims = [c for text in _texts(block) for c in matcher.claims(text, places=block.places, phase=phase)]
     best = max(claims, key=lambda c: c.strength, default=None)
     return Candidate(evidence.index(block.number), block.end, block.text(), phase, best, block)
+
+
+def _texts(block: Block) -> dict[str, None]:
+    """Return the ways to read an exception: as printed, after what the log says before it, as one of a plain type."""
+    text = block.text()
+    said = [f"{block.prefix} {text}"] if block.prefix and block.frames else []
+    plain = [f"Exception: {text.partition(': ')[2]}"] if block.frames and not _BUILT_IN.match(block.type) else []
+    return dict.fromkeys((text, block.text(""), *said, *plain))
 
 
 def _phase_of(block: Block, evidence: Evidence) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.evidence import gather
+from relight.diagnosis.given import OWN_VARIABLES
 from relight.diagnosis.match import Matcher
 from relight.logs.lines import Line
 from relight.words.kinds import PERSON
@@ -82,6 +83,8 @@ def _remedy_problems(remedy: Remedy, knowledge: Knowledge) -> Iterator[str]:
     for name in (*remedy.set_env, *remedy.unset_env):
         if not name.startswith(ENV_PREFIXES) and name != "NO_PROXY":
             yield f"a remedy names {name}; allowed are NO_PROXY and {', '.join(p + '*' for p in ENV_PREFIXES)}"
+        elif name.startswith(OWN_VARIABLES) and knowledge.env_names and name not in knowledge.env_names_for(None):
+            yield f"a remedy names {name}, which no known version reads"
 
 
 def _at(sample: Sample, ask: Matcher, knowledge: Knowledge) -> list[Candidate]:

@@ -27,7 +27,16 @@ FOREIGN = 6
 """Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
 EXCERPT = 12
 """Lines below which a log that only warns is somebody's excerpt of the warning, not a start that was cut."""
-OF_ENGINES = ("kernel.", "oom.gpu.", "comm.nccl", "comm.p2p", "comm.custom_allreduce", "comm.symm_mem", "numerics.")
+OF_ENGINES = (
+    "kernel.",
+    "oom.gpu.",
+    "comm.nccl",
+    "comm.p2p",
+    "comm.custom_allreduce",
+    "comm.symm_mem",
+    "comm.transfer",
+    "numerics.",
+)
 ANYWHERE = ("kernel.jit_compile", "kernel.segfault")
 """Kinds that only programs on GPUs have, and those among them that others have too."""
 

@@ -12,18 +12,23 @@ from relight.words.knowledge import Knowledge, Rename
 from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 
+OWN_VARIABLES = ("SGLANG_",)
 _FIELD = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*('[^']*'|\"[^\"]*\"|-?[\w.+]+)")
 
 
 @dataclass(frozen=True)
 class Given:
-    """The flags and variables of a command, the fields the log printed for it, and the parser of its version."""
+    """The flags and variables of a command, the fields the log printed for it, and the parser of its version.
+
+    `env_names` are the engine's variables of that version, empty where they are not known.
+    """
 
     flags: Mapping[str, FlagValue] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
     parser: HostParser | None = None
     renames: Sequence[Rename] = ()
+    env_names: frozenset[str] = frozenset()
 
     @cached_property
     def _by_dest(self) -> dict[str, str]:
@@ -60,6 +65,10 @@ class Given:
                 return rename.old
         return None
 
+    def has_variable(self, name: str) -> bool:
+        """Say whether this version reads the variable; other programs' variables are taken as read."""
+        return not (self.env_names and name.startswith(OWN_VARIABLES)) or name in self.env_names
+
     def value(self, flag: str) -> FlagValue | None:
         """Return the value in use: given, else printed by the log, else None."""
         written = self.written(flag)
@@ -74,8 +83,8 @@ def read_given(
     argv: Sequence[str], env: Mapping[str, str], printed: str, knowledge: Knowledge, version: str | None
 ) -> Given:
     """Put together what is known of a command. `printed` is the log's own dump of its arguments, empty without one."""
-    parser = knowledge.parser_for(version)
-    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames)
+    parser, names = knowledge.parser_for(version), knowledge.env_names_for(version)
+    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames, names)
 
 
 def _fields(printed: str) -> dict[str, Any]:

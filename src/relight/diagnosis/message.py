@@ -15,14 +15,19 @@ _FLAG = re.compile(
 _ENV = re.compile(r"\b(?P<name>(?:[A-Z][A-Z0-9]*_)+[A-Z0-9]+)\s*(?:=|\s+to\s+)\s*[`'\"]?(?P<value>[\w./:+-]+)")
 _DO = re.compile(
     r"\b(?:use|using|set|setting|pass|passing|add|adding|specify|try|provide|enable|need|needs|requires?|required"
-    r"|switch|consider|increase|decrease|reduce|lower|raise|must be|should be|either|with)\b",
+    r"|switch|consider|increase|decrease|reduce|lower|raise|must be|should be|either"
+    r"|(?<!compatible )(?<!supported )(?<!used )(?<!combined )(?<!together )(?<!conflicts )with)\b",
     re.IGNORECASE,
 )
 _UNDO = re.compile(
     r"\b(?:remove|removing|drop|unset|disable|do not (?:use|set|pass)|don't (?:use|set|pass)|without"
     r"|cannot be used|can't be used|not (?:be )?(?:compatible|supported|allowed)|incompatible|mutually exclusive"
+    r"|not .{0,20}(?:compatible|supported) with"
     r"|conflicts?|turn off|not support|instead of|unless|only supported|is only|only supports?)\b",
     re.IGNORECASE,
+)
+_ALONE = re.compile(
+    r"\b(?:[Uu]se|[Tt]ry|[Ss]et|[Pp]ass|[Ss]witch to|[Cc]onsider) (?:using )?[`'\"]?(?P<value>[a-z][\w-]*)[`'\"]?"
 )
 _WORDS = {
     "to", "and", "is", "are", "for", "with", "or", "if", "when", "in", "on", "at", "of", "the", "a", "an", "as", "by",
@@ -74,7 +79,7 @@ def _mood(before: str, clause: str) -> tuple[bool, bool]:
 def message_repairs(message: str, given: Given) -> list[Repair]:
     """Return repairs that a message proposes, those that keep most first."""
     found = mentions(message)
-    made = [*_advised(found, given), *_removed(found, given)]
+    made = [*_instead(message, found, given), *_advised(found, given), *_removed(found, given)]
     return list({_key(r): r for r in made if r}.values())
 
 
@@ -90,6 +95,20 @@ def _advised(found: list[Mention], given: Given) -> Iterator[Repair]:
         if fresh or any(given.env.get(k) != v for k, v in env.items()):
             names = ", ".join([*(f"--{n}" for n in fresh), *env])
             yield Repair(set=fresh, set_env=env, why=f"the message asks for {names}", origin="message", cost=1)
+
+
+def _instead(message: str, found: list[Mention], given: Given) -> Iterator[Repair]:
+    """One repair where the message speaks against a flag's value and then names another value alone."""
+    last: Mention | None = None
+    for number, clause in enumerate(_CLAUSE.split(message)):
+        named = [m for m in found if m.clause == number and not m.env]
+        last = next((m for m in reversed(named) if m.against and m.value), last if not named else None)
+        word = _ALONE.search(clause) if last and not named else None
+        flag = given.parser.resolve(last.name) if given.parser and last else None
+        name = given.name(last.name) if last else None
+        if word and name and (word["value"] in flag.choices if flag and flag.choices else "_" in word["value"]):
+            why = f"the message asks for {word['value']}"
+            yield Repair(set={name: word["value"]}, why=why, origin="message", cost=1)
 
 
 def _value(mention: Mention, given: Given) -> FlagValue | None:

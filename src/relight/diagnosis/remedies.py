@@ -25,7 +25,7 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
     flags = {**remedy.set, **_moved(remedy, given)}
     named = {given.name(name): _filled(value, facts) for name, value in flags.items()}
     unset = tuple(name for flag in remedy.unset if (name := given.written(flag)))
-    if None in named or None in named.values():
+    if None in named or None in named.values() or not all(given.has_variable(name) for name in remedy.set_env):
         return None
     changes = {str(name): value for name, value in named.items() if value is not None}
     changes = {name: value for name, value in changes.items() if not _same(given.value(name), value)}

@@ -17,8 +17,8 @@ _BORDER = re.compile(r"^\s*(?:[|+][\s|+-]*)")
 _DURING = re.compile(r"During handling of the above exception, another exception occurred")
 _CAUSE = re.compile(r"The above exception was the direct cause of the following exception")
 _NAMED = re.compile(
-    r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*"
-    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|OutOfResources|ExceptionGroup|NotFound|Unavailable"
+    r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*(?:Exception\b|[A-Za-z_]\w*)"
+    r"(?:(?<=Exception)|Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|OutOfResources|ExceptionGroup|NotFound|Unavailable"
     r"|Invalid|Aborted|Refused|DoesNotExist|Expired))(?:: ?(?P<message>.*))?$"
 )
 _ANY = re.compile(r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$")
@@ -182,10 +182,16 @@ class Reader:
             self.chains.append([block])
             self._last, self._message_open = block, True
             self.taken.add(rec.number)
-        elif self._last and self._message_open and _continues(rec) and len(self._last.more) < LONGEST_MESSAGE:
+        elif self._last and self._message_open and self._continued(self._last, rec):
             self._last.more.append(rec)
         else:
             self._message_open = False
+
+    @staticmethod
+    def _continued(block: Block, rec: Record) -> bool:
+        """Say whether a line goes on with the message of a block; a message may begin on the line after the type."""
+        begins = not (block.message or block.more) and not rec.fresh and bool(rec.body.strip())
+        return (begins or _continues(rec)) and len(block.more) < LONGEST_MESSAGE
 
     def _chain_of(self, block: Block | None) -> Chain | None:
         if block is None:

@@ -19,6 +19,7 @@ _WRAPPERS = tuple(
         rf"(?P<time>{_ISO}) [\w.-]+ [\w./@-]+\[\d+\]: ",
         r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) ",  # ts
         rf"(?P<time>{_ISO}) - (?P<level>[A-Z]+) - \S+ - (?:[\w.]+: )?",
+        rf"(?P<time>{_ISO}) - [\w.]+ - (?P<level>[A-Z]+) - ",
         rf"(?P<time>{_ISO})\t",
         rf"(?P<time>{_ISO}) ?",  # docker --timestamps, CI
         r"(?=[\w.-]*[A-Za-z])[\w.-]+ *\| ",  # docker compose
@@ -26,6 +27,10 @@ _WRAPPERS = tuple(
         r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>\d\d-\d\d \d\d:\d\d:\d\d) \[?[\w./-]+:\d+\] ?",
         r"\[(?P<torch>rank ?\d+)\]: ?",
         r"\[(?P<torch>default\d+)\]:(?!\[)",
+        r"\[\d+,\d+\]<std(?:out|err)>: ?",  # mpirun --tag-output
+        rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>{_ISO}) ",  # cloud log viewers
+        r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? +(?=\S)",
+        r"[-*\u2022] (?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists of what failed
     )
 )
 _PREFIX = re.compile(

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
+_T = TypeVar("_T")
 MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame", "routine"]
 
 
@@ -63,7 +64,8 @@ class FlagFact:
 class Knowledge:
     """Signatures, phases, and the flags of every sampled version.
 
-    `versions` maps a version to the parser it had; `env` maps a version to its variables and defaults.
+    `versions` maps a version to the parser it had; `env` maps a version to its variables and defaults, `env_names`
+    to every variable of the engine that its source names.
     """
 
     signatures: tuple[Signature, ...] = ()
@@ -72,14 +74,24 @@ class Knowledge:
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
     versions: Mapping[str, HostParser] = field(default_factory=dict)
     env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    env_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def parser_for(self, version: str | None) -> HostParser | None:
         """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""
-        ordered = sorted(self.versions, key=version_key)
-        if not ordered:
-            return None
-        fit = [v for v in ordered if version is None or version_key(v) <= version_key(version)]
-        return self.versions[(fit or ordered[:1])[-1]]
+        return _nearest(self.versions, version)
+
+    def env_names_for(self, version: str | None) -> frozenset[str]:
+        """Return the engine's variables of the version nearest below `version`, of any where it is unknown."""
+        names: frozenset[str] = frozenset().union(*self.env_names.values())
+        return names if version is None else _nearest(self.env_names, version) or names
+
+
+def _nearest(table: Mapping[str, _T], version: str | None) -> _T | None:
+    ordered = sorted(table, key=version_key)
+    if not ordered:
+        return None
+    fit = [v for v in ordered if version is None or version_key(v) <= version_key(version)]
+    return table[(fit or ordered[:1])[-1]]
 
 
 def version_key(version: str) -> tuple[tuple[int, ...], int]:
