@@ -64,7 +64,7 @@ def test_a_lost_rank_of_a_kept_server_is_noticed_within_seconds(
     record = kept.run(ONE)
 
     incident = record.incidents[0]
-    assert incident.why == f"hung: serving: {said}"
+    assert incident.why == said
     assert 990.0 < incident.healthy < 1030.0
     assert cause(record).kind == kind
 
@@ -105,7 +105,7 @@ def test_a_server_that_begins_to_answer_nonsense_is_found_ill_and_started_again(
     acts = iter([replace(healthy(), answers=answers), dying(50.0)])
     record = kept.run(book(budget=Budget(attempts=2)), lambda _: next(acts))
 
-    assert record.incidents[0].why.startswith("sick: numerics.nan")
+    assert "a log probability is not a finite number" in record.incidents[0].why
     assert record.incidents[0].healthy < 3600.0 + 700.0
     assert cause(record).kind == "numerics.nan"
 

@@ -1,5 +1,7 @@
 """Stay with a healthy server (`--keep`): watch it cheaply and name its death; the loop then goes on."""
 
+import re
+
 from relight.attempts.autopsy import with_autopsy
 from relight.attempts.clock import epoch
 from relight.attempts.guard import Guard
@@ -12,6 +14,7 @@ from relight.words.step import Plan, Spent
 
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 1800.0
+REMARK = re.compile(r"^relight: (?:hung: \w+: |sick: [\w.]+: )?")
 
 
 def stay(site: Site, book: Book) -> None:
@@ -41,7 +44,8 @@ def look_after(site: Site) -> None:
 def incident(site: Site, attempt: Attempt, why: str) -> None:
     """Journal that the healthy server of `attempt` is no longer one."""
     healthy = max(0.0, site.clock.now() - epoch(attempt.ended or attempt.started))
-    new = Incident(attempt.n, site.stamp(), why.removeprefix("relight: "), healthy)
+    # What is read as a sentence of its own needs no name of the kind in front: the diagnosis gives that.
+    new = Incident(attempt.n, site.stamp(), REMARK.sub("", why), healthy)
     site.note(
         "crashed",
         attempt.n,

@@ -10,7 +10,7 @@ from relight.words.errors import UsageError
 from relight.words.playbook import Probe
 
 SECTIONS = (
-    "chat", "common", "endpoints", "equal", "logprobs", "long", "plain", "ready", "sampled", "since", "soak",
+    "chat", "common", "endings", "endpoints", "equal", "logprobs", "long", "plain", "ready", "sampled", "since", "soak",
     "thinking", "timeout", "tokens",
 )  # fmt: skip
 # Scripts whose words are not set apart by spaces: the common pieces are characters.
@@ -54,6 +54,7 @@ class Book:
     temperature: float
     thinking: re.Pattern[str]
     common: Mapping[str, frozenset[str]]
+    endings: tuple[str, ...]
 
 
 def read_book(text: str, *, place: str = "judge.toml") -> Book:
@@ -95,6 +96,7 @@ def _book(data: Mapping[str, Any]) -> Book:
         temperature=data["sampled"]["temperature"],
         thinking=re.compile("|".join(f"(?:{_scoped(p)})" for p in data["thinking"]["patterns"])),
         common={script: _common(script, text) for script, text in data["common"].items()},
+        endings=tuple(" ".join(data["endings"].values()).split()),
     )
 
 

@@ -2,20 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from relight.attempts.judge.answers import Question, Reply
 from relight.attempts.judge.book import CHARACTER_SCRIPTS, ENDING_SCRIPTS, Book
+from relight.attempts.judge.decoding import decoding
 from relight.attempts.judge.form import Sign
-from relight.attempts.judge.scripts import Run, family, runs, switches
+from relight.attempts.judge.scripts import EAST_ASIAN, Run, family, runs, script_of, switches
 
 Rightness: TypeAlias = Literal["right", "wrong", "cut", "unasked"]
-Common: TypeAlias = Mapping[str, frozenset[str]]
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019\u093c-\u094d\u0301-\u0345][^\W\d_]*)*", re.UNICODE)
 CODE = re.compile(r"[{}()\[\]=;<>\\/\"`$&@|+*^%]")
 # What stands between the items of a list; inside a word it is something else.
 SEPARATOR = re.compile(r"[,;:](?=\s|$)|[、،\n\t•|]|\d+")
+# Sounds are written with letters of other scripts, between slashes or brackets.
+SOUNDS = re.compile(r"[/\[][^/\[\]\n]*[\u0250-\u02ff][^/\[\]\n]*[/\]]")
+# One character of these scripts says about as much as this many letters of another.
+DENSE = 3
 JOINT = re.compile(r"[^\W\d_][)(\]\[:.!?'\u2019]+(?=[^\W\d_])")
 # Below this share of its commonest pieces a text of that script is no language; sound text has four times as many.
 LEAST = {"han": 0.33, "hangul": 0.3, "kana": 0.3, "thai": 0.3, "latin": 0.045}
@@ -37,21 +41,31 @@ def rightness(question: Question, reply: Reply, book: Book) -> Rightness:
 
 def language(reply: Reply, book: Book) -> tuple[Sign, ...]:
     """Return the signs that the text is not language: scripts mixed, fragments, good words that decay."""
-    text = reply.text
-    return (*_mixed(text), *_fragments(text, book.common), *_joints(text), *_decay(text, book.common))
+    text = SOUNDS.sub(" ", reply.text)
+    return (*_mixed(text), *_fragments(text, book), *_joints(text), *_decay(text, book), *decoding(text))
 
 
 def _mixed(text: str) -> Iterator[Sign]:
     found = runs(text)
     pairs = list(switches(found))
-    # Latin beside East Asian is how names are written there; every other join inside a word is none.
-    joined = [p for p in pairs if not p[1].before and {family(r.script) for r in p} != {"latin", "east asian"}]
+    joined = [p for p in pairs if _odd_join(*p)]
     families = {name for name, size in _letters(found).items() if size >= 2}
     rate = len(pairs) / max(1, len(found))
     if len(joined) >= 3 or (len(families) >= 4 and rate >= 0.25 and len(pairs) >= 4):
         yield Sign("numerics.garbage", 1, f"language salad: {', '.join(sorted(families))} in one text")
     elif len(joined) == 2 or (len(families) >= 3 and rate >= 0.3 and len(pairs) >= 4):
         yield Sign("numerics.garbage", 0.6, f"scripts mixed: {', '.join(sorted(families))}")
+
+
+def _odd_join(left: Run, right: Run) -> bool:
+    """Say whether two scripts meet inside a word as no language writes it.
+
+    Latin beside East Asian is how names are written there; a letter or two of another script are a symbol of
+    mathematics or a joined article.
+    """
+    families = {family(left.script), family(right.script)}
+    short = min(len(left.text), len(right.text)) <= (2 if "greek" in families else 1)
+    return not right.before and families != {"latin", "east asian"} and not short
 
 
 def _letters(found: Sequence[Run]) -> Counter[str]:
@@ -61,8 +75,8 @@ def _letters(found: Sequence[Run]) -> Counter[str]:
     return sizes
 
 
-def _fragments(text: str, common: Common) -> Iterator[Sign]:
-    share = share_of_common(text, common)
+def _fragments(text: str, book: Book) -> Iterator[Sign]:
+    share = share_of_common(text, book)
     if share is not None and share[0] < LEAST.get(share[1], LEAST_ELSEWHERE):
         yield Sign("numerics.garbage", 0.6, f"{share[0]:.0%} of the {share[1]} text are common words")
 
@@ -74,13 +88,14 @@ def _joints(text: str) -> Iterator[Sign]:
         yield Sign("numerics.garbage", 0.6, f"{joints} marks inside {words} words")
 
 
-def _decay(text: str, common: Common) -> Iterator[Sign]:
+def _decay(text: str, book: Book) -> Iterator[Sign]:
     words = WORD.findall(text)
     if len(words) < 2 * ENOUGH_WORDS:
         return
     cut = _start_of_last(text, ENOUGH_WORDS)
-    head, tail = share_of_common(text[:cut], common), share_of_common(text[cut:], common)
-    if head and tail and head[0] > 0.2 and tail[0] == 0:
+    head, tail = share_of_common(text[:cut], book), share_of_common(text[cut:], book)
+    # A text that goes on in another script is no longer measured with the same words.
+    if head and tail and head[1] == tail[1] and head[0] > 0.2 and tail[0] == 0:
         yield Sign("numerics.garbage", 1, f"the answer begins as language and decays into {text[cut:][:40]!r}")
 
 
@@ -88,41 +103,48 @@ def _start_of_last(text: str, count: int) -> int:
     return list(WORD.finditer(text))[-count].start()
 
 
-def share_of_common(text: str, common: Common) -> tuple[float, str] | None:
+def share_of_common(text: str, book: Book) -> tuple[float, str] | None:
     """Return the share of the commonest pieces and the script, None where the text is too short, a list or code."""
+    script = main_script(text)
+    if script not in book.common or is_code(text):
+        return None
+    return _by_character(text, script, book) if script in CHARACTER_SCRIPTS else _by_word(text, script, book)
+
+
+def main_script(text: str) -> str:
+    """Return the script that says most in `text`, "" where there is none; Latin words in other scripts are names."""
     sizes: Counter[str] = Counter()
     for run in runs(text):
-        sizes[run.script] += len(run.text)
-    if not sizes:
-        return None
-    script = sizes.most_common(1)[0][0]
-    if sizes["kana"] > 0.1 * sizes["han"]:
-        script = "kana" if sizes["kana"] + sizes["han"] > sizes["latin"] else script
-    if script not in common or is_code(text):
-        return None
-    return _by_character(text, script, common) if script in CHARACTER_SCRIPTS else _by_word(text, script, common)
+        sizes[run.script] += len(run.text) * (DENSE if run.script in EAST_ASIAN else 1)
+    others = {script: size for script, size in sizes.items() if script != "latin" and size > 0.3 * sizes.total()}
+    script = max(others or sizes, key=lambda s: sizes[s], default="")
+    # Japanese is written with both.
+    return "kana" if script == "han" and sizes["kana"] > 0.1 * sizes["han"] else script
 
 
-def _by_character(text: str, script: str, common: Common) -> tuple[float, str] | None:
-    pieces = common["han"] | common["kana"] if script == "kana" else common[script]
-    letters = [c for c in text if c.isalpha()]
+def _by_character(text: str, script: str, book: Book) -> tuple[float, str] | None:
+    pieces = book.common["han"] | book.common["kana"] if script == "kana" else book.common[script]
+    scripts = {"han", "kana"} if script == "kana" else {script}
+    letters = [c for c in text if c.isalpha() and script_of(c) in scripts]
     if len(letters) < ENOUGH_CHARACTERS or is_list(text, len(letters) / 3):
         return None
     return sum(c in pieces for c in letters) / len(letters), script
 
 
-def _by_word(text: str, script: str, common: Common) -> tuple[float, str] | None:
-    words = [w.lower() for w in WORD.findall(text)]
+def _by_word(text: str, script: str, book: Book) -> tuple[float, str] | None:
+    words = [w.lower() for w in WORD.findall(text) if script_of(w[0]) == script]
     if len(words) < ENOUGH_WORDS or is_list(text, len(words)):
         return None
     if script in ENDING_SCRIPTS:
         words = [w[-1] for w in words]
-    return sum(_is_common(w, common[script]) for w in words) / len(words), script
+    return sum(_is_common(w, script, book) for w in words) / len(words), script
 
 
-def _is_common(word: str, common: frozenset[str]) -> bool:
-    # Article and preposition are joined to the word: l'eau, aujourd'hui, الكتاب, والبيت.
-    return word in common or word.partition("'")[0] in common or word.startswith(("ال", "وال", "بال"))
+def _is_common(word: str, script: str, book: Book) -> bool:
+    # Article and preposition are joined to the word: l'eau, aujourd'hui, الكتاب, والبيت, kädessä.
+    common = book.common[script]
+    joined = word.startswith(("ال", "وال", "بال")) or (len(word) > 5 and word.endswith(book.endings))
+    return word in common or word.partition("'")[0] in common or joined
 
 
 def is_list(text: str, words: float) -> bool:

@@ -116,7 +116,7 @@ def _load(book: Book, facts: Facts, n: int, *, exact: bool) -> Question:
         prompt = Probe(f"({n}) {book.sampled[n % len(book.sampled)]}")
         return _generate("load", prompt, book, facts, exact=exact, sampled=True)
     plain = book.plain[n % len(book.plain)]
-    return _generate("load", Probe(f"({n}) {plain.prompt}"), book, facts, exact=exact)
+    return _generate("load", Probe(f"({n}) {plain.prompt}", plain.expect), book, facts, exact=exact)
 
 
 def _generate(

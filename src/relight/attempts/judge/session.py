@@ -154,8 +154,11 @@ def _soak(talk: Talk) -> Conversation:
         verdict = yield from _verdict(talk, got.answers)
         begun = got.now - max(a.seconds for a in got.answers) if begun is None else begun
         spent = got.now - begun >= talk.health.soak
-        if verdict.outcome != "well" or (spent and size == top):
+        if verdict.outcome != "well":
             return verdict
+        if spent and size == top:
+            # All of them together, against what the same questions had for answers before the load.
+            return talk.verdict(talk.answers)
         # The load doubles; when the time is over before the top is reached, one round goes there at once.
         size, turn = (top if spent else min(size * 2, top)), turn + 1
     return verdict

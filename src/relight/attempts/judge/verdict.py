@@ -18,6 +18,11 @@ FACT_ROLES = frozenset({"health", "info", "server", "models"})
 OPTIONAL_ROLES = frozenset({"chat", "long"})
 KIND_ORDER = ("numerics.nan", "numerics.garbage", "hang.health", "engine.request")
 EVIDENCE = 6
+ENOUGH_AT_ONCE = 6
+WRONG_AT_ONCE = 0.9
+WEAK_SIGNS = 1.1
+WEAK_SHARE = 0.05
+"""The weight of weak signs together that is enough, and that weight per question."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def judge(answers: Sequence[Answered], health: Health, book: Book) -> Verdict:
         return _off(answers)
     asked = [a for a in answers if a.question.role not in FACT_ROLES]
     findings = tuple(_findings(asked, health, book))
-    if _enough(findings):
+    if _enough(findings, len(asked)):
         return _sick(findings)
     return _not_sick(asked, findings, book)
 
@@ -122,16 +127,31 @@ def _contents(asked: Sequence[Answered], pairs: Sequence[tuple[Question, Reply]]
     if len(plain) >= 2 and complete and all(rightness(q, r, book) == "wrong" for q, r in plain):
         sign = Sign("numerics.garbage", 1, f"all {len(plain)} plain questions were answered wrongly")
         yield from (Finding(sign, q, r.text) for q, r in plain)
+    yield from _under_load(pairs, book)
 
 
-def _enough(findings: Sequence[Finding]) -> bool:
+def _under_load(pairs: Sequence[tuple[Question, Reply]], book: Book) -> Iterator[Finding]:
+    """Yield what is wrong when questions that were answered rightly one at a time are missed when asked at once."""
+    known = {q.expect for q, r in pairs if q.role == "plain" and rightness(q, r, book) == "right"}
+    again = [(q, r) for q, r in pairs if q.role == "load" and q.expect in known]
+    wrong = [(q, r) for q, r in again if rightness(q, r, book) == "wrong"]
+    if len(again) >= ENOUGH_AT_ONCE and len(wrong) >= WRONG_AT_ONCE * len(again):
+        text = f"{len(wrong)} of {len(again)} questions asked at once have wrong answers; alone they were right"
+        yield from (Finding(Sign("numerics.garbage", 1, text), q, r.text) for q, r in wrong)
+
+
+def _enough(findings: Sequence[Finding], asked: int) -> bool:
+    """Say whether the findings make a server sick that was asked so many questions.
+
+    One clear sign does. Weak ones count once per question, because two in one answer are often the same thing seen
+    twice, and it takes more of them where more was asked: odd texts have their share in sound answers.
+    """
     if any(f.sign.weight >= 1 for f in findings):
         return True
-    # Weak signs count once per question: two of them in one answer are often the same thing seen twice.
     heaviest: dict[str, float] = {}
     for f in findings:
         heaviest[f.question.prompt] = max(heaviest.get(f.question.prompt, 0.0), f.sign.weight)
-    return sum(heaviest.values()) >= 1.1
+    return sum(heaviest.values()) >= max(WEAK_SIGNS, WEAK_SHARE * asked)
 
 
 def _sick(findings: Sequence[Finding]) -> Verdict:

@@ -1,0 +1,50 @@
+"""What a broken decoder leaves in a text: bytes read in the wrong encoding, marks of the tokenizer, lost blanks."""
+
+import re
+from collections.abc import Iterator
+
+from relight.attempts.judge.form import Sign
+
+# Two or more characters that one-byte encodings have beyond ASCII: where they are UTF-8 bytes, they were misread.
+BEYOND_ASCII = re.compile(
+    "[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{2,}"
+)
+# How tokenizers write a blank, a line end or a byte inside a token.
+MARK = re.compile("\u0120[A-Za-z]|[a-z]\u010a|\u2581[A-Za-z]|<0x[0-9A-F]{2}>")
+UNBROKEN = re.compile(r"[a-z]{50,}")
+ENOUGH = 4
+LETTERS = 11
+"""Different letters that a row of words without blanks has at least; a sequence of a few letters is something else."""
+
+
+def decoding(text: str) -> tuple[Sign, ...]:
+    """Return the signs that the text was put together wrongly, whatever the model said."""
+    return (*_misread(text), *_marks(text), *_unbroken(text))
+
+
+def _misread(text: str) -> Iterator[Sign]:
+    count = sum(_is_utf8(found) for found in BEYOND_ASCII.findall(text))
+    if count >= ENOUGH:
+        yield Sign("numerics.garbage", 0.6, f"{count} characters are bytes read in the wrong encoding")
+
+
+def _is_utf8(text: str) -> bool:
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            text.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+        return True
+    return False
+
+
+def _marks(text: str) -> Iterator[Sign]:
+    count = len(MARK.findall(text))
+    if count >= ENOUGH:
+        yield Sign("numerics.garbage", 1, f"{count} marks of the tokenizer are left in the text")
+
+
+def _unbroken(text: str) -> Iterator[Sign]:
+    found = UNBROKEN.search(text)
+    if found and len(set(found.group())) >= LETTERS:
+        yield Sign("numerics.garbage", 0.6, f"{len(found.group())} letters without a blank")
