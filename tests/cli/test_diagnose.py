@@ -155,3 +155,12 @@ def test_a_source_file_is_never_taken_from_outside_the_folder(tmp_path: Path) ->
     (tmp_path / "in").mkdir()
 
     assert locate(tmp_path / "in", "../out.py") is None
+
+
+def test_a_log_that_shows_nothing_known_is_shown_by_its_last_lines(relight: Relight, tmp_path: Path) -> None:
+    (tmp_path / "odd.log").write_text("first\n" * 9 + "several thousand exclamation marks\n")
+
+    done = relight("diagnose", "odd.log")
+
+    assert "10 | several thousand exclamation marks" in done.out
+    assert "nothing in this log" not in done.out

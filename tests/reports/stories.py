@@ -163,6 +163,13 @@ def record(name: str, state: State, attempts: tuple[Attempt, ...] = (), **more: 
     return replace(base, **more)
 
 
+EXTRA = Repair(
+    set={"mamba-scheduler-strategy": "extra_buffer"},
+    why="the message names the flag it needs",
+    origin="message",
+    cost=0,
+    confirmed=True,
+)
 GDN = failed(
     "assertion.args",
     31,
@@ -177,13 +184,7 @@ GDN = failed(
         ),
     ),
     traceback=Traceback("ValueError", "", (Frame(SERVER_ARGS, 2211, "_handle_mamba", "raise ValueError("),)),
-)
-EXTRA = Repair(
-    set={"mamba-scheduler-strategy": "extra_buffer"},
-    why="the message names the flag it needs",
-    origin="message",
-    cost=0,
-    confirmed=True,
+    repairs=(EXTRA,),
 )
 UNSET = Repair(
     unset=("speculative-eagle-topk", "speculative-num-draft-tokens"),

@@ -75,6 +75,41 @@ def test_many_repairs_are_not_all_told() -> None:
     assert "3 more repairs are in the JSON output" in told
 
 
+@pytest.mark.parametrize("kind", ["engine.bug", "comm.peer_died", "hang.health"])
+def test_no_page_of_a_failure_ends_without_a_next_step(kind: str) -> None:
+    assert CAPTURE_OOM.cause
+    bare = replace(
+        CAPTURE_OOM, repairs=(), cause=replace(CAPTURE_OOM.cause, kind=kind, family=kind.split(".", maxsplit=1)[0])
+    )
+
+    told = " ".join(page.render(bare).split())
+
+    assert "help: " in told
+    assert f"`relight explain {kind}` tells what is known" in told
+
+
+def test_a_doubtful_line_is_called_the_best_evidence() -> None:
+    assert CAPTURE_OOM.cause
+    doubtful = replace(CAPTURE_OOM, cause=replace(CAPTURE_OOM.cause, confidence=0.4))
+
+    assert "^ the best evidence" in page.render(doubtful)
+
+
+def test_an_endless_message_is_cut() -> None:
+    assert CAPTURE_OOM.cause
+    endless = replace(CAPTURE_OOM.cause, summary="word " * 2000, text="x=1, " * 4000)
+    long = replace(CAPTURE_OOM, cause=endless, evidence=(LogLine(endless.line or 1, endless.text),))
+
+    assert len(page.render(long).splitlines()) < 60
+
+
+def test_lines_after_a_gap_behind_the_cause_are_not_its_evidence() -> None:
+    told = page.render(ALL_OR_NONE, [LogLine(27, "next"), LogLine(40, "somebody else")])
+
+    assert "27 | next" in told
+    assert "somebody else" not in told
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_excerpts_keep_to_the_width(width: int) -> None:
     long = replace(ALL_OR_NONE, evidence=(LogLine(24, "x" * 300), LogLine(25, "word " * 80)))

@@ -1,6 +1,7 @@
 """`relight diagnose`: the post-mortem of any log."""
 
 import shlex
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -107,6 +108,8 @@ def examine(
 def around(read: Read, found: Diagnosis) -> tuple[LogLine, ...]:
     """Return the lines of the log near the cause, and those the diagnosis names."""
     line = found.cause.line if found.cause else None
+    if found.verdict == "unknown" and not found.evidence:
+        return tuple(LogLine(x.number, x.text) for x in deque(read(), maxlen=AROUND))
     near = set(range(line - AROUND, line + AROUND + 1)) if line else set()
     near |= {e.line for e in (*found.evidence, *found.cascade)}
     last = max(near, default=0)

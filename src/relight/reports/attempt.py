@@ -20,7 +20,7 @@ from relight.reports.blocks import (
     Table,
     Tone,
 )
-from relight.reports.edits import brief, edits_of
+from relight.reports.edits import brief, diff, edits_of
 from relight.reports.excerpts import evidence, innermost, other_values, readable, source
 from relight.reports.now import launch_command
 from relight.reports.passed import passed_over
@@ -29,6 +29,7 @@ from relight.reports.prose import (
     ended_by,
     in_few,
     listed,
+    mark,
     origin,
     outcome,
     path,
@@ -175,8 +176,8 @@ def _cause(diagnosis: Diagnosis, cause: Cause) -> Prose:
 
 def _note(diagnosis: Diagnosis) -> str:
     lines = len(diagnosis.cascade)
-    mark = "the best evidence" if diagnosis.cause and diagnosis.cause.kind == "unknown" else "the cause"
-    return f"{mark}; {count(lines, 'other line is', 'other lines are')} only its consequence" if lines else mark
+    said = mark(diagnosis.cause) if diagnosis.cause else "the cause"
+    return f"{said}; {count(lines, 'other line is', 'other lines are')} only its consequence" if lines else said
 
 
 def _raised(diagnosis: Diagnosis) -> list[Block]:
@@ -219,7 +220,21 @@ def _repairs(attempt: Attempt, later: Sequence[Attempt], record: Record) -> list
     made = tuple(repair for repair, taken in zip(repairs, ends, strict=True) if taken)
     pairs = zip(repairs, ends, strict=True)
     choices = tuple(_choice(repair, taken, attempt, record, made) for repair, taken in pairs)
-    return [Choices("repairs", choices)] if choices else []
+    return [Choices("repairs", choices)] if choices else _without_repairs(attempt, later)
+
+
+def _without_repairs(attempt: Attempt, later: Sequence[Attempt]) -> list[Block]:
+    """Say what helps where no change does: a person's step, or that nothing is known."""
+    found = attempt.diagnosis
+    if found is None or found.cause is None or attempt.outcome in {"healthy", "aborted"}:
+        return []
+    if found.next.strip():
+        return [Para(sentence(found.next), "helps")]
+    if not later:
+        return [Para(("No repair of this failure is known.",), "repairs")]
+    same = not diff(attempt.settings, later[0].settings)
+    what = "gives the same settings another try" if same else "is the plan's own choice"
+    return [Para((f"The diagnosis proposes none; attempt {later[0].n} {what}.",), "repairs")]
 
 
 def _merged(repairs: Sequence[Repair], settings: Settings) -> tuple[Repair, ...]:

@@ -1,11 +1,12 @@
 """The page of one log, in the manner of a compiler: what, where, why, and the exact change that helps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 from relight.reports.blocks import Edit, Excerpt
 from relight.reports.edits import brief, edits_of
 from relight.reports.excerpts import evidence, innermost, other_values, readable, source
-from relight.reports.prose import count, in_few, origin, path, phase, sure, value
+from relight.reports.prose import count, in_few, mark, origin, path, phase, sure, value
 from relight.reports.textblocks import excerpt, wrap
 from relight.words.argv import from_argv
 from relight.words.diagnosis import Cause, Diagnosis, LogLine
@@ -18,6 +19,14 @@ _ACTIONS = {
     "person": "no flag can mend this: it needs a person",
 }
 _MOST_REPAIRS = 4
+_LONGEST = 300
+_ELSEWHERE: Mapping[str, str] = {
+    "comm.peer_died": "the cause stands elsewhere: diagnose the log of the rank or host that died first, "
+    "or read what came before this log begins",
+    "engine": "no setting is known to help; look for this message among the issues of the engine's project, "
+    "or try another version of it",
+}
+_NO_HELP = "no change of settings is known to help here"
 
 
 def render(
@@ -41,7 +50,7 @@ def _with_cause(
     diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int
 ) -> list[str]:
     lines = wrap(f"error[{cause.kind}]: {_headline(cause)}", width, rest="  ")
-    shows = evidence(diagnosis, around, note="the best evidence" if cause.kind == "unknown" else "the cause")
+    shows = evidence(diagnosis, around, note=mark(cause))
     reads = source(diagnosis.constraint) if diagnosis.constraint else None
     gutter = max(_gutter(shows), _gutter(reads))
     lines += _set(shows, width, gutter)
@@ -55,7 +64,7 @@ def _with_cause(
 def _headline(cause: Cause) -> str:
     if cause.kind == "unknown" and not cause.summary:
         return "this failure is not known; the best evidence is marked below"
-    return cause.summary or cause.text or cause.kind
+    return shorten(cause.summary or cause.text or cause.kind, _LONGEST, placeholder=" ...")
 
 
 def _gutter(part: Excerpt | None) -> int:
@@ -107,7 +116,13 @@ def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
     lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
     if cause.kind == "unknown" or not cause.signature:
         lines += _new_signature(diagnosis, cause.line, width)
-    return lines
+    return lines or wrap(_no_help(cause), width, "help: ")
+
+
+def _no_help(cause: Cause) -> str:
+    """Say what to do where neither a change nor a person's step is known: no page ends without a next step."""
+    said = _ELSEWHERE.get(cause.kind) or _ELSEWHERE.get(cause.family) or _NO_HELP
+    return f"{said}; `relight explain {cause.kind}` tells what is known of this kind"
 
 
 def _done(diagnosis: Diagnosis) -> list[str]:

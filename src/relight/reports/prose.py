@@ -6,9 +6,10 @@ from typing import Any
 
 from relight.reports.blocks import Code, Prose, Tone
 from relight.words.attempt import Attempt, Exit
-from relight.words.diagnosis import Diagnosis
+from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.settings import WrittenFloat
 
+_DOUBTFUL = 0.5
 OUTCOME_WORDS = {
     "healthy": "healthy",
     "crashed": "crashed",
@@ -122,6 +123,11 @@ def why_failed(diagnosis: Diagnosis | None) -> str:
     if cause.kind == "unknown":
         return f"this failure is not known; the best evidence is `{cause.text}`" if cause.text else UNKNOWN
     return f"`{cause.text}`" if cause.text else cause.kind
+
+
+def mark(cause: Cause) -> str:
+    """Return what the marked line of a log is: the cause, or only the best there is."""
+    return "the best evidence" if cause.kind == "unknown" or cause.confidence <= _DOUBTFUL else "the cause"
 
 
 def sure(confidence: float) -> str:

@@ -23,6 +23,7 @@ from relight.reports.timeline import curves, matrix
 _LABEL = 10
 _SHORTEST = 12
 _LONG = 60
+_MOST_PIECES = 8
 
 
 def block(part: Block, width: int) -> list[str]:
@@ -157,7 +158,7 @@ def _underline(head: str, start: int, end: int, note: str, width: int) -> list[s
 
 def fit(row: Row, room: int) -> tuple[list[str], tuple[tuple[int, int, str], ...]]:
     """Break a marked row that is too long, marks moved to the last piece; cut another one."""
-    text = row.text.replace("\t", " ")
+    text = _cut(row.text.replace("\t", " "), room * _MOST_PIECES)
     if len(text) <= room:
         return [text], row.marks
     if not row.marks:
@@ -165,6 +166,10 @@ def fit(row: Row, room: int) -> tuple[list[str], tuple[tuple[int, int, str], ...
     pieces = textwrap.wrap(text, room, drop_whitespace=False, break_on_hyphens=False)
     last = len(pieces[-1].rstrip())
     return pieces, ((0, last, row.marks[-1][2]),)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 4] + " ..."
 
 
 def table(part: Table, width: int) -> list[str]:
