@@ -52,7 +52,7 @@ class Listeners:
         budget = order.playbook.budget
         others = runs(self._journal.folder.parent.parent)
         view = View(
-            host=record.host,
+            host=" and ".join(record.hosts),
             playbook=record.playbook,
             launches=order.max_attempts or budget.attempts,
             launched=sum(a.launched for a in record.attempts),
@@ -88,7 +88,7 @@ class Listeners:
 def expected(record: Record, others: Iterable[Record]) -> dict[str, float]:
     """Return how many seconds each phase took in the last healthy start of the same playbook on the same host."""
     for other in others:
-        if (other.playbook, other.host) == (record.playbook, record.host):
+        if (other.playbook, other.hosts) == (record.playbook, record.hosts):
             for attempt in reversed(other.attempts):
                 if attempt.outcome == "healthy":
                     return {phase.name: _seconds(phase) for phase in attempt.phases if phase.ended}

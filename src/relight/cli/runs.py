@@ -86,8 +86,9 @@ def row(record: Record) -> str:
     """Return a run as one line."""
     launches = sum(a.launched for a in record.attempts)
     over = "  stopped" if record.environment.get("stopped") else ""
-    state = f"{record.state:<11}"
-    return shown(f"{record.run:<44} {state} {record.host:<12} {launches:>2} launches  {record.reason}".rstrip() + over)
+    hosts, state = ", ".join(record.hosts), f"{record.state:<11}"
+    text = f"{record.run:<44} {state} {hosts:<12} {launches:>2} launches  {record.reason}"
+    return shown(text.rstrip() + over)
 
 
 def _told(record: Record, server: Server | None) -> list[str]:

@@ -11,7 +11,8 @@ _OF_A_RUN = ("set", "unset", "env", "hosts", "state", "signatures")
 def again(record: Record, *words: str) -> str:
     """Return the command that runs the playbook of this run again; `words` go behind it."""
     playbook = str(record.environment.get("playbook_file") or record.playbook)
-    return _joined("retry", playbook, "--host", record.host, *words, *_typed(record, *_OF_A_RUN))
+    hosts = (word for name in record.hosts or (record.host,) for word in ("--host", name))
+    return _joined("retry", playbook, *hosts, *words, *_typed(record, *_OF_A_RUN))
 
 
 def about(record: Record, *words: str) -> str:

@@ -11,7 +11,7 @@ from relight.reports.tables import effective_blocks, environment_block, levers_t
 from relight.reports.timeline import timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
-from relight.reports.world import card_memory, gpus, kinds, place
+from relight.reports.world import card_memory, gpus, hosts, kinds, place
 from relight.words.attempt import Outcome, Record
 from relight.words.text import shown
 
@@ -46,7 +46,7 @@ def tell(record: Record) -> Story:
     )
     return Story(
         record.run,
-        f"{record.playbook} on {record.host}",
+        f"{record.playbook} on {hosts(record)}",
         word_of(record),
         tone_of(record),
         verdict(record),

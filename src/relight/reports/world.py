@@ -67,9 +67,14 @@ def lever_variants(record: Record, name: str) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
+def hosts(record: Record) -> str:
+    """Return the hosts of a run in words, in the order of rank."""
+    return " and ".join(record.hosts) or record.host
+
+
 def place(record: Record) -> str:
     """Return where the run was, in words: its hosts, and that they are simulated where they are."""
-    names = " and ".join(record.hosts) or record.host
+    names = hosts(record)
     return f"{names} (simulated: a stand-in without real GPUs)" if stand_in(record) else names
 
 
