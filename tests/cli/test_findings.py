@@ -1,5 +1,6 @@
 """What `relight check` finds, from values."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -333,19 +334,27 @@ def test_what_validation_refuses_is_an_error_for_the_base_and_a_warning_for_a_va
     refused = Answer(False, "AssertionError", "", "/x/server_args.py", 2690)
     other = Answer(False, "AssertionError", "", "/x/server_args.py", 2700)
 
-    rows_found = list(refusals(rows, [refused, other], KNOWLEDGE, NOWHERE))
+    rows_found = list(refusals(rows, answering([refused, other]), KNOWLEDGE, NOWHERE))
 
     assert [f.severity for f in rows_found] == ["error", "warning"]
     assert "AssertionError (server_args.py:2690)" in rows_found[0].text
-    assert list(refusals(rows, [Answer(True), Answer(True)], KNOWLEDGE, NOWHERE)) == []
+    assert list(refusals(rows, answering([Answer(True), Answer(True)]), KNOWLEDGE, NOWHERE)) == []
 
 
 def test_a_refusal_is_told_once_and_one_without_an_answer_is_no_refusal() -> None:
     rows = cases(play("", LEVER), overrides=Change(), host_env={}, parser=OLD, version="0.5.9")
     refused = Answer(False, "AssertionError", "", "/x/server_args.py", 2690)
 
-    assert len(list(refusals(rows, [refused, refused], KNOWLEDGE, NOWHERE))) == 1
-    assert [f.severity for f in refusals(rows, [Answer(False, "NoAnswer", "time-out")], KNOWLEDGE, NOWHERE)] == ["note"]
+    silent = Answer(False, "NoAnswer", "time-out")
+
+    assert len(list(refusals(rows, answering([refused, refused]), KNOWLEDGE, NOWHERE))) == 1
+    assert [f.severity for f in refusals(rows, answering([silent, silent]), KNOWLEDGE, NOWHERE)] == ["note"]
+
+
+def answering(*rounds: list[Answer]) -> Callable[[Sequence[Settings]], list[Answer]]:
+    """Return what gives one prepared list of answers after the other, then none."""
+    left = list(rounds)
+    return lambda _: left.pop(0) if left else []
 
 
 SOURCE = """
@@ -363,10 +372,20 @@ def test_a_refusal_says_what_the_source_asks_for_and_what_would_mend_it() -> Non
     frames = (Frame(file, 5, "check", 'assert self.page_size == 1, "graphs need page size 1"'),)
     refused = Answer(False, "AssertionError", "graphs need page size 1", file, 5, frames=frames)
 
-    (finding,) = refusals(rows, [refused], replace(KNOWLEDGE, versions={"0.5.9": OLD}), {file: SOURCE}.get)
+    asked: list[Settings] = []
 
-    assert "page" in finding.text.partition("asks for")[2]
-    assert "--page-size 1" in finding.next
+    def ask(settings: Sequence[Settings]) -> list[Answer]:
+        asked.extend(settings)
+        return [Answer(s.flags.get("page-size") == 1) if s.flags.get("page-size") != 64 else refused for s in settings]
+
+    (finding,) = refusals(rows, ask, replace(KNOWLEDGE, versions={"0.5.9": OLD}), {file: SOURCE}.get)
+
+    shown = "\n".join(finding.detail)
+    assert 'assert self.page_size == 1, "graphs need page size 1"' in shown
+    assert "it asks for: --page-size is 1" in shown
+    assert "--page-size 1: passes" in finding.detail
+    assert finding.next == "`relight retry` will try --page-size 1"
+    assert len(asked) > 1
 
 
 def test_what_the_parser_refuses_is_repaired_before_validation_is_asked() -> None:
@@ -395,3 +414,20 @@ def test_overrides_and_the_hosts_env_are_part_of_what_is_checked() -> None:
 
     assert settings.flags == {"model-path": "m", "cuda-graph-max-bs": 64, "tp-size": 2}
     assert settings.env == {"HF_HOME": "/hf"}
+
+
+def test_what_stands_behind_a_refusal_is_told_once_it_is_mended() -> None:
+    rows = cases(play("cuda-graph-max-bs = 8\npage-size = 64"), overrides=Change(), host_env={}, parser=OLD,
+                 version="0.5.9")  # fmt: skip
+    file = "/x/sglang/srt/server_args.py"
+    first = Answer(False, "AssertionError", "graphs", file, 5, frames=(Frame(file, 5, "check", ""),))
+    second = Answer(False, "ValueError", "something else", "/x/sglang/srt/b.py", 9)
+
+    def ask(settings: Sequence[Settings]) -> list[Answer]:
+        return [first if s.flags.get("page-size") == 64 else second for s in settings]
+
+    told = list(refusals(rows, ask, replace(KNOWLEDGE, versions={"0.5.9": OLD}), {file: SOURCE}.get))
+
+    assert ["ValueError: something else (b.py:9)" in f.text for f in told] == [False, True]
+    assert told[1].text.startswith("behind that, ")
+    assert "--page-size 1: then refused further on: ValueError: something else (b.py:9)" in told[0].detail

@@ -109,6 +109,8 @@ def told(shared: Common, found: Sequence[Finding]) -> int:
         if not (shared.quiet and finding.severity == "note"):
             then = f" ({finding.next})" if finding.next else ""
             say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"))
+            for line in finding.detail:
+                say(shown(f"{' ' * 10}{line}"))
     if not shared.json and not shared.quiet:
         say("nothing is wrong" if ok else "something is wrong")
     return int(not ok)

@@ -18,12 +18,13 @@ ORDER = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth knowing before a launch: how bad, where, what, and what to do about it."""
+    """One thing worth knowing before a launch: how bad, where, what, what to do about it, and lines that show it."""
 
     severity: Severity
     place: str
     text: str
     next: str = ""
+    detail: tuple[str, ...] = ()
 
 
 def host_findings(spec: HostSpec, settings: Settings, seen: Seen) -> tuple[Finding, ...]:

@@ -117,7 +117,13 @@ def _abbreviated(name: str, parser: HostParser) -> str:
 
 def in_words(repair: Repair) -> str:
     """Return a change as it would stand on a command line."""
-    parts = [f"--{n} {v}" for n, v in repair.set.items()] + [f"{n}={v}" for n, v in repair.set_env.items()]
+    parts = [_flag(n, v) for n, v in repair.set.items()] + [f"{n}={v}" for n, v in repair.set_env.items()]
     parts += [f"without --{n}" for n in repair.unset if not repair.set]
     parts += [f"without {n}" for n in repair.unset_env]
     return " ".join(parts) or "a change"
+
+
+def _flag(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name} {' '.join(map(str, value)) if isinstance(value, tuple | list) else value}"
