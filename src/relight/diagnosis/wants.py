@@ -57,8 +57,12 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
         return SourceReading(more=reading.wants)
     values = Values(given.flags, given.env, given.fields)
     read = constraint(reading, values, given.parser)
-    found = repairs(reading, values, given.parser, wishes)
-    return SourceReading(_as_printed(read, given) if printed else read, found, reading.wants)
+    if printed:
+        return SourceReading(_as_printed(read, given), repairs(reading, values, given.parser, wishes), reading.wants)
+    if not (given.flags or given.fields):
+        # Nobody knows what was given: defaults would be told as what failed, and mended.
+        return SourceReading(replace(read, values={}), more=reading.wants)
+    return SourceReading(read, repairs(reading, values, given.parser, wishes), reading.wants)
 
 
 def changed(frame: Frame, text: str) -> bool:

@@ -10,6 +10,8 @@ from relight.words.diagnosis import Constraint, Diagnosis, LogLine
 
 _AROUND = 12
 _GUARDS = 3
+_LONGEST = 120
+"""Characters of a guard that can still be read at a glance."""
 _FRAME = re.compile(r"""^(\s*(?:\[[^\]]*\] )?File ")([^"]+)(?=")""")
 
 
@@ -137,9 +139,11 @@ def readable(constraint: Constraint) -> tuple[str, ...]:
 
 def innermost(guards: Sequence[str]) -> tuple[str, ...]:
     """Return the guards next to a condition, outermost first; how many more there are stands before them."""
-    more = len(guards) - _GUARDS
-    first = (f"{more} conditions further out hold",) if more > 1 else tuple(guards[:1]) if more == 1 else ()
-    return (*first, *guards[-_GUARDS:])
+    short = [guard for guard in guards if len(guard) <= _LONGEST]
+    kept = short[-_GUARDS:] if len(short) != _GUARDS + 1 else short
+    more = len(guards) - len(kept)
+    first = ("another condition holds",) if more == 1 else (f"{more} other conditions hold",) if more else ()
+    return (*first, *kept)
 
 
 def field(name: str) -> str:

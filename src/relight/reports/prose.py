@@ -136,8 +136,8 @@ def sure(confidence: float) -> str:
 
 
 def path(file: str) -> str:
-    """Return a source file from its package on: what stands after site-packages or src."""
-    for root in ("site-packages/", "dist-packages/"):
+    """Return a source file from its package on: what stands after site-packages, or python in a checkout."""
+    for root in ("site-packages/", "dist-packages/", "/python/"):
         if root in file:
             return file.rsplit(root, 1)[1]
     return file
