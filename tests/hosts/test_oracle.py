@@ -287,3 +287,41 @@ def test_modules_known_to_be_imported_are_there_for_the_first_candidate(late_eng
 
     first, second = [a.resolved["early"] for a in oracle.answers(ran, candidates).answers]
     assert first == second
+
+
+def test_a_release_without_the_entrance_is_asked_through_its_parser(ask: Ask, tmp_path: Path) -> None:
+    ask(given())
+    server_args = tmp_path / "site" / "sglang" / "srt" / "server_args.py"
+    server_args.write_text(server_args.read_text().replace("def prepare_server_args", "def another_way"))
+
+    fine, bare, wrong = _asked(tmp_path / "site", given(tp=2), given(tp=3), given(kind="c")).answers
+
+    assert (fine.passed, bare.type, wrong.type) == (True, "AssertionError", "SystemExit")
+    assert "invalid choice" in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("class ServerArgs", "class Renamed", "ServerArgs"),
+        ("def prepare_server_args(argv)", "def prepare_server_args(argv, parser)", "parser"),
+    ],
+)
+def test_an_engine_that_cannot_be_asked_refuses_nothing(
+    ask: Ask, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    ask(given())
+    server_args = tmp_path / "site" / "sglang" / "srt" / "server_args.py"
+    renamed = server_args.read_text().replace(old, new)
+    server_args.write_text(renamed if "argv, parser" in new else renamed.replace("def prepare_server_args", "def gone"))
+
+    found = _asked(tmp_path / "site", given(tp=2), given(tp=4))
+
+    assert (
+        said in found.why if not found.asked else all(a.type == "NoAnswer" and said in a.message for a in found.answers)
+    )
+
+
+def _asked(site: Path, *candidates: Settings) -> Validation:
+    question = oracle.request(candidates, None, limits=oracle.Limits(candidate=5, memory=200))
+    return oracle.answers(run(oracle.command(sys.executable), question, site), candidates)

@@ -158,3 +158,13 @@ def test_a_value_on_the_command_line_that_no_parser_takes_is_wrong_usage(name: s
         plan(playbook(), world=replace(WORLD, overrides=Change(set={name: value})))
 
     assert caught.value.place == f"--set {name}"
+
+
+def test_settings_that_could_not_be_validated_are_launched_and_not_called_refused() -> None:
+    unknown = Answer(False, "NoAnswer", "validation: no answer after 20 s")
+    settings_ = launch(playbook()).settings
+
+    step = plan(playbook(), world=replace(WORLD, answers=((settings_, unknown),), can_ask=True)).step
+
+    assert isinstance(step, Launch)
+    assert step.candidate.settings == settings_

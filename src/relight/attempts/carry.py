@@ -101,7 +101,7 @@ def _ask(site: Site, candidates: tuple[Candidate, ...], because: str) -> None:
     site.can_ask = validation.asked
     asked = zip(candidates, validation.answers, strict=False)
     site.answers += tuple((candidate.settings, answer) for candidate, answer in asked)
-    refused = [answer for answer in validation.answers if not answer.passed]
+    refused = [answer for answer in validation.answers if answer.refused]
     site.note(
         "asked",
         candidates=len(candidates),
@@ -165,4 +165,4 @@ def _refusal(
 
 
 def _answer(site: Site, candidate: Candidate) -> Answer | None:
-    return next((a for s, a in reversed(site.answers) if s == candidate.settings and not a.passed), None)
+    return next((a for s, a in reversed(site.answers) if s == candidate.settings and a.refused), None)

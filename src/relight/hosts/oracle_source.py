@@ -8,6 +8,7 @@ relight.hosts.oracle builds the request and reads the answer.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
 import fcntl
@@ -64,9 +65,25 @@ def resolved(settings: Any) -> dict[str, Any]:
     return {f.name: plain(getattr(settings, f.name, None), 1) for f in dataclasses.fields(settings)}
 
 
+def entrance() -> Callable[[list[str]], Any]:
+    """Return what makes settings of a command line in this release. AttributeError where it has nothing for that."""
+    module = importlib.import_module("sglang.srt.server_args")
+    ready = getattr(module, "prepare_server_args", None)
+    if ready is not None:
+        return ready  # type: ignore[no-any-return]
+    add, make = module.ServerArgs.add_cli_args, module.ServerArgs.from_cli_args
+
+    def parse(argv: list[str]) -> Any:
+        parser = argparse.ArgumentParser()
+        add(parser)
+        return make(parser.parse_args(argv))
+
+    return parse
+
+
 def validate(argv: list[str]) -> Any:
     """Run the argument validation that a launch runs before it starts anything, and return the settings."""
-    settings = importlib.import_module("sglang.srt.server_args").prepare_server_args(argv)
+    settings = entrance()(argv)
     for step in ("resolve_once", "check_server_args"):
         if hasattr(settings, step):
             getattr(settings, step)()
@@ -76,7 +93,8 @@ def validate(argv: list[str]) -> Any:
 def refusal(kind: Any, fault: Any, trace: Any) -> dict[str, Any]:
     """Return an exception as an answer; its place is the innermost frame inside the engine."""
     frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(trace)]
-    home = str(Path(getattr(sys.modules.get("sglang"), "__file__", None) or "/nowhere/x").parent) + os.sep
+    # A package without an __init__.py has no file, only folders.
+    home = next(iter(getattr(sys.modules.get("sglang"), "__path__", ())), "/nowhere") + os.sep
     inside = [n for n, frame in enumerate(frames) if frame[0].startswith(home)]
     frames = frames[: inside[-1] + 1] if inside else frames
     place = frames[-1] if frames else ("", 0, "")
@@ -118,6 +136,9 @@ def candidate(writer: int, argv: list[str], output: int) -> None:
         kind, fault, trace = sys.exc_info()
         if kind is not None:
             answer = refusal(kind, fault, trace)
+            # Nothing of the engine was running: it is our question that failed, not the settings.
+            if not answer["frames"] and kind is not SystemExit:
+                answer = silence("it cannot be asked: " + answer["type"] + ": " + answer["message"])
         answer["modules"] = [name for name in sys.modules if name not in modules]
         sys.stdout.flush()
         sys.stderr.flush()
@@ -189,7 +210,7 @@ def load(writer: int, modules: list[str], tried: set[str]) -> None:
     """Import the engine, and what validation is known to import, and say how long it took, or why it cannot be."""
     started = time.monotonic()
     try:
-        importlib.import_module("sglang.srt.server_args")
+        entrance()
         preload(modules, tried)
         send(writer, {"loaded": round(time.monotonic() - started, 2)})
     finally:

@@ -59,7 +59,7 @@ def _search(
     history: History, lessons: Sequence[Lesson], most: int = 1, *, distrusted: bool = False
 ) -> tuple[tuple[Found, ...], bool]:
     ground = history.ground
-    refused = frozenset(k for k, a in history.answers.items() if not a.passed) - history.rejected
+    refused = frozenset(k for k, a in history.answers.items() if a.refused) - history.rejected
     avoid = refused if distrusted and not ground.world.oracle_trusted else frozenset()
     search = Search(history, lessons, avoid)
     search.add(_starts(history))

@@ -80,7 +80,7 @@ def _refused(found: Found, history: History) -> Reject | None:
     if found.findings:
         return Reject(candidate, "parse", "; ".join(f.text for f in found.findings))
     answer = history.answers.get(found.view.key)
-    if answer is None or answer.passed or not history.ground.world.oracle_trusted:
+    if answer is None or not answer.refused or not history.ground.world.oracle_trusted:
         return None
     return Reject(candidate, "validate", f"{answer.type}: {answer.message}".strip(": "))
 

@@ -105,6 +105,11 @@ class Answer:
     log: str = ""
     frames: tuple[Frame, ...] = ()
 
+    @property
+    def refused(self) -> bool:
+        """Say whether validation refused; a candidate that could not be validated is not refused."""
+        return not self.passed and self.type != "NoAnswer"
+
 
 @dataclass(frozen=True)
 class Plan:
