@@ -161,8 +161,12 @@ class Login:
             if key is not None:
                 yield file, key
         if self.use_agent:
-            for key in paramiko.Agent().get_keys():
-                yield f"agent: {key.get_name()} {fingerprint(key.asbytes())}", key
+            agent = paramiko.Agent()
+            try:
+                for key in agent.get_keys():
+                    yield f"agent: {key.get_name()} {fingerprint(key.asbytes())}", key
+            finally:
+                agent.close()
 
     def _from_file(self, file: str, tried: list[str]) -> Any:
         try:
