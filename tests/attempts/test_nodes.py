@@ -386,6 +386,19 @@ def test_a_run_that_was_left_goes_on_on_all_nodes_without_a_second_server(pair: 
     assert record.attempts[0].argv == pair.hosts[0].orders[0].argv
 
 
+def test_a_server_that_runs_is_not_asked_again_where_its_nodes_meet(pair: Pair) -> None:
+    flags = {"model-path": "m", "port": PORT, "dist-init-addr": "10.9.9.9:5000"}
+    record = pair.run(book(flags=flags), goes(follower(), first=healthy()))
+    for host in pair.hosts:
+        host.commands = lambda _: Ran(1, b"", b"port 5000: Address already in use")
+    pair.hosts[1].version = "0.5.10"
+
+    with Journal.open(pair.state, record.run) as journal:
+        again = pair.go_on(pair.ordered(book(flags=flags)), journal)
+
+    assert (again.state, len(again.attempts), len(pair.alive())) == ("healthy", 1, 2)
+
+
 def test_pids_of_nodes_never_meet(pair: Pair) -> None:
     pair.scripted(goes(follower(), first=healthy()))
     host = Nodes(pair.hosts)

@@ -86,18 +86,6 @@ def asked_place(settings: Mapping[str, FlagValue], flags: NodeFlags) -> str:
     return next((str(settings[name]) for name in flags.places if name in settings), "")
 
 
-def meet(site: Site, settings: Settings) -> None:
-    """Find the address of the first node at which all others reach it, and remember it; nothing for one host.
-
-    What the operator gave (the flag, or node_address in hosts.toml) is tried as it is. PersonError names who cannot
-    reach the first node, and where it was tried.
-    """
-    if not isinstance(site.host, Nodes):
-        return
-    given = asked_place(settings.flags, node_flags(site.order.playbook.engine))
-    site.meeting = found_address(site.nodes, given)
-
-
 def found_address(nodes: Sequence[Host], given: str = "") -> str:
     """Return the address at which the first of `nodes` is reached by all others, tried now.
 
@@ -129,11 +117,15 @@ def _candidates(spec: HostSpec, addresses: Sequence[str]) -> tuple[str, ...]:
 
 
 def node_words(site: Site, settings: Settings) -> tuple[str, ...]:
-    """Return the words that the first node's command has beside its settings: where to meet, at a port free now."""
+    """Return the words that the first node's command has beside its settings: where to meet, at a port free now.
+
+    That all nodes reach the first is tried once, before the first launch. What the operator gave (the flag, or
+    node_address in hosts.toml) is tried as it is. PersonError names who does not reach it.
+    """
     if not isinstance(site.host, Nodes):
         return ()
     flags = node_flags(site.order.playbook.engine)
+    given = asked_place(settings.flags, flags)
+    site.meeting = site.meeting or found_address(site.nodes, given)
     rank = (f"--{flags.rank}", "0")
-    if asked_place(settings.flags, flags):
-        return rank
-    return (f"--{flags.meeting}", f"{site.meeting}:{look(site.nodes[0]).port}", *rank)
+    return rank if given else (f"--{flags.meeting}", f"{site.meeting}:{look(site.nodes[0]).port}", *rank)

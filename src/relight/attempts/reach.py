@@ -6,7 +6,6 @@ from typing import Any
 
 from relight.attempts.asked import asked_settings, called
 from relight.attempts.learn import recall
-from relight.attempts.nodes import meet
 from relight.attempts.site import Known, Site
 from relight.hosts.nodes import Nodes
 from relight.hosts.values import HostError, HostFacts
@@ -44,15 +43,14 @@ def reach(site: Site) -> Known:
     )
     site.known = known
     _take_secret_flags(site, known.version)
-    meet(site, asked)
     site.learned = recall(site, known)
     return known
 
 
 def _take_secret_flags(site: Site, version: str | None) -> None:
     """Refuse to launch where secret flags would have to stand on the command line."""
-    spec = site.order.spec
-    if spec.secret_flags and version and version_key(version) < version_key(CONFIG_FILE_FROM):
+    spec = next((spec for spec in site.order.hosts if spec.secret_flags), None)
+    if spec and version and version_key(version) < version_key(CONFIG_FILE_FROM):
         text = f"secret flags need SGLang {CONFIG_FILE_FROM} or newer, which takes them from a file; this is {version}"
         then = "upgrade it, or take the secret flags out"
         raise UsageError(text, place=f"hosts.toml: [hosts.{spec.name}.secret-flags]", next=then)
@@ -68,8 +66,11 @@ def _version(site: Site) -> str | None:
 
 
 def _alike(site: Site, version: str | None) -> str | None:
-    """Return the version of all nodes. PersonError where they differ: one server is one version."""
-    if not isinstance(site.host, Nodes):
+    """Return the version of all nodes. PersonError where they differ: one server is one version.
+
+    What runs already is past that question.
+    """
+    if not isinstance(site.host, Nodes) or site.record.attempts:
         return version
     try:
         versions = site.host.engine_versions()
