@@ -48,7 +48,10 @@ class Rename:
 
 @dataclass(frozen=True)
 class FlagFact:
-    """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers."""
+    """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers.
+
+    `purpose` flags say what a server is for; no repair gives them where nobody did.
+    """
 
     name: str
     alters_answers: bool = False
@@ -58,6 +61,7 @@ class FlagFact:
     ladder: tuple[FlagValue, ...] = ()
     cost: float = 1.0
     gives_up: str = ""
+    purpose: bool = False
 
 
 @dataclass(frozen=True)

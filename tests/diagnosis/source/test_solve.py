@@ -209,3 +209,20 @@ def test_a_switch_that_is_on_is_left_out_once(read: Read, flags: HostParser) -> 
     found = solved(read("def check(self):\n    assert not self.mixed  # here\n"), flags, {"mixed": True})
 
     assert [r.unset for r in found] == [("mixed",)]
+
+
+def test_no_repair_makes_of_a_server_what_nobody_asked_for(read: Read, flags: HostParser) -> None:
+    reading = read("def check(self):\n    if self.policy != 'decode':\n        assert self.chunk > 8192  # here\n")
+    wishes = Wishes(purposes=frozenset({"policy"}))
+
+    assert all("policy" not in r.set for r in solved(reading, flags, {}, wishes=wishes))
+    assert any(r.set == {"policy": "decode"} for r in solved(reading, flags, {"policy": "lpm"}, wishes=wishes))
+
+
+def test_values_that_nothing_speaks_for_come_after_what_can_be_left_out(read: Read, flags: HostParser) -> None:
+    text = "def check(self):\n    if self.mixed:\n        assert self.backend is not None  # here\n"
+
+    found = solved(read(text), flags, {"mixed": True})
+
+    assert found[0].unset == ("mixed",)
+    assert found[1].set == {"backend": "triton"}

@@ -25,6 +25,11 @@ class Value:
     far: float
     unset: bool = False
 
+    @property
+    def picked(self) -> bool:
+        """Say whether nothing speaks for this value but that the parser takes it."""
+        return self.far >= CHOICE
+
 
 def values_for(name: str, failure: Term, related: tuple[Term, ...], known: Known) -> list[Value]:
     """Return the values of the field `name` worth trying, nearest first; its present value is not among them."""
@@ -41,7 +46,13 @@ def values_for(name: str, failure: Term, related: tuple[Term, ...], known: Known
         found += [Value(c, CHOICE + n / 50) for n, c in enumerate(flag.choices if flag else ())]
         named = {v.value for v in _suggested(name, (failure, *related), known, HINT, exact=True) if _number(v.value)}
         found = [_rounded(v, now) for v in found if v.unset or _sensible(v.value, now, flag, named)]
-    return _distinct([v for v in found if _fits(v, flag) and not _same(v, now)])
+    exact = [_as_float(v) for v in found] if flag is not None and flag.type == "float" else found
+    return _distinct([v for v in exact if _fits(v, flag) and not _same(v, now)])
+
+
+def _as_float(value: Value) -> Value:
+    whole = isinstance(value.value, int) and not isinstance(value.value, bool) and not value.unset
+    return Value(float(value.value), value.far) if whole else value
 
 
 def env_values(env: Env, failure: Term, known: Known) -> list[Value]:
@@ -229,7 +240,8 @@ def _through(sign: str, place: int, other: Any, wanted: Any) -> Iterator[Any]:
         return
     found = apply(back, [wanted, other]) if back else apply(sign, [other, wanted])
     if _number(found):
-        yield found
+        if found != 0 or wanted == 0:
+            yield found
         if sign == "*" and isinstance(found, int):
             yield found + 1
 

@@ -20,6 +20,8 @@ __all__ = ["Wishes", "repairs"]
 TRIES, PAIRED, TRIPLED = 2500, 8, 4
 PER_NAMES = 2
 WORK, FEWEST = 60_000, 150
+PICKED = 0.75
+"""What it costs to give a flag nobody gave a value that nothing speaks for."""
 JOINED = frozenset({"and", "or", "not", "bool"})
 
 
@@ -117,6 +119,9 @@ class Problem:
         given = self.known.given(term.name) is not None
         if self.wishes.protected & set(every) or (self.wishes.others and not given):
             return
+        if self.wishes.purposes & set(every) and not given:
+            # It says what the server is for: nobody wants it to become something else.
+            return
         cost = self.wishes.cost(every, given=given)
         for value in values_for(term.name, self.failure, self.reading.related, self.known):
             # Given in place of the engine's own choice, or the other way round: it may choose what was refused.
@@ -129,6 +134,8 @@ class Problem:
         flag = self.known.flag(name)
         if value.unset or flag is None:
             return 0.0
+        if value.picked and not given:
+            return PICKED
         if not flag.takes_value:
             return 0.25
         return 0.5 if given and flag.type not in {"int", "float"} else 0.0
@@ -165,7 +172,7 @@ class Problem:
     def _joint(self, edits: list[Edit], size: int, each: int) -> list[tuple[Edit, ...]]:
         """Return solutions of `size` edits, none of which solves it alone; each name brings its nearest values."""
         by_name: dict[str, list[Edit]] = {}
-        for edit in edits:
+        for edit in (e for e in edits if not e.value.picked):
             by_name.setdefault(edit.name, []).append(edit)
         nearest = [sorted(es, key=lambda e: e.value.far)[:each] for es in by_name.values()]
         tried = (chosen for group in itertools.combinations(nearest, size) for chosen in itertools.product(*group))

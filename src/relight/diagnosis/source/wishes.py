@@ -13,7 +13,8 @@ class Wishes:
     """What the operator wants kept. Names carry no dashes and are the parser's or the playbook's own.
 
     `keep` maps the flags (and variables) of levers to what they are worth; `firsts` are those whose change loses the
-    lever; protected names are never touched; `others` forbids names nobody gave; `alters` change answers.
+    lever; protected names are never touched; `others` forbids names nobody gave; `alters` change answers; `purposes`
+    say what the server is for: they are given by people only.
     """
 
     keep: Mapping[str, float] = field(default_factory=dict)
@@ -22,6 +23,7 @@ class Wishes:
     protected_env: frozenset[str] = frozenset()
     others: bool = False
     alters: frozenset[str] = frozenset()
+    purposes: frozenset[str] = frozenset()
 
     def cost(self, spelled: tuple[str, ...], *, given: bool) -> float:
         """Return what it costs to touch a flag or variable known by these names; adding one nobody gave is cheapest."""
@@ -38,7 +40,9 @@ def general_wishes(facts: Mapping[str, FlagFact], parser: HostParser | None, nam
     """
     known = {n for flag in parser or () for n in flag.names} | set(names) | set(facts)
     protected = [f.name for f in facts.values() if f.always_protected]
+    purposes = [f.name for f in facts.values() if f.purpose]
     return Wishes(
         protected=frozenset(n for n in known if any(fnmatchcase(n, p) for p in protected)),
+        purposes=frozenset(n for n in known if any(fnmatchcase(n, p) for p in purposes)),
         alters=frozenset(f.name for f in facts.values() if f.alters_answers),
     )
