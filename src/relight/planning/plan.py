@@ -146,9 +146,9 @@ def _within_budget(step: Step, history: History, lessons: Sequence[Lesson]) -> S
     deadline = budget.deadline if world.deadline is None else world.deadline
     attempts = budget.attempts if world.max_attempts is None else world.max_attempts
     if world.spent_seconds >= deadline:
-        return Spent(options_of(history, lessons), f"{deadline:g} s are over; next: {_next(step)}")
+        return Spent(options_of(history, lessons), f"{deadline:g} s are over; next: {_next(step, history)}")
     if isinstance(step, Launch | Wait | Clean) and len(history.launches) >= attempts and not _restores(step, history):
-        return Spent(options_of(history, lessons), f"{attempts} launches are used; next: {_next(step)}")
+        return Spent(options_of(history, lessons), f"{attempts} launches are used; next: {_next(step, history)}")
     return step
 
 
@@ -158,8 +158,11 @@ def _restores(step: Step, history: History) -> bool:
     return isinstance(step, Launch) and history.ground.names.view(step.candidate.settings).key in healthy
 
 
-def _next(step: Step) -> str:
-    if isinstance(step, Launch | Reject):
-        changes = "; ".join(in_short(r) for r in step.candidate.changes)
-        return f"{changes or 'the settings as asked for'} ({step.because})"
-    return getattr(step, "because", "")
+def _next(step: Step, history: History) -> str:
+    """Say what would come next: the repairs that are new in it, and why."""
+    because = str(getattr(step, "because", ""))
+    if not isinstance(step, Launch | Reject):
+        return because
+    made = history.last.changes if history.last else ()
+    new = "; ".join(in_short(r) for r in step.candidate.changes if r not in made)
+    return f"{new} ({because})" if new and because else new or because or "the settings as asked for"

@@ -9,7 +9,7 @@ from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
-from relight.reports.verdict import furthest, last_launch
+from relight.reports.verdict import AND_NEXT, furthest, last_launch
 from relight.reports.world import stand_in
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Repair
@@ -54,6 +54,7 @@ def _healthy(record: Record) -> list[Block]:
     blocks: list[Block] = [Para((first,))]
     if record.final:
         blocks.append(command(record.final.argv, record.final.env, python=_python(record), module=_module(record)))
+        blocks += _other_nodes(record)
     if not ended:
         blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
     final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
@@ -62,6 +63,17 @@ def _healthy(record: Record) -> list[Block]:
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
         blocks += _differs(diff(asked_of(record), final.settings))
     return blocks
+
+
+def _other_nodes(record: Record) -> list[Block]:
+    """Say how the command differs on the other nodes of a server over several hosts."""
+    others = tuple(enumerate(record.hosts))[1:]
+    if not others:
+        return []
+    said = ", ".join(f"{rank} on {host}" for rank, host in others)
+    return [
+        Para((f"That is on {record.hosts[0]}; the other nodes run the same with their own number at the end: {said}.",))
+    ]
 
 
 def _ended(record: Record) -> str:
@@ -161,8 +173,10 @@ def _commonest(record: Record) -> list[Block]:
 def _budget(record: Record) -> list[Block]:
     left = sum(o.status == "untried" for o in record.options)
     said = f"{left} options are left" if left > 1 else "Options are left"
+    upcoming = record.reason.partition(AND_NEXT)[2]
+    first = [Para(sentence(f"Next it would try: {upcoming}"))] if upcoming else []
     text = f"{said}; this goes on where the run stopped:"
-    return [*_said(record), Para(prose(text)), _more(record)]
+    return [*_said(record), *first, Para(prose(text)), _more(record)]
 
 
 def _more(record: Record) -> Command:

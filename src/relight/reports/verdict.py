@@ -16,6 +16,8 @@ _WORDS: dict[State, str] = {
     "interrupted": "Interrupted",
     "replaced": "Replaced",
 }
+AND_NEXT = "; next: "
+"""What stands in a reason before the step that would come next."""
 _TONES: dict[State, Tone] = {
     "healthy": "good",
     "failed": "bad",
@@ -123,8 +125,10 @@ def _running(record: Record) -> str:
 
 
 def _stopped(record: Record) -> str:
-    said = record.reason.strip().rstrip(".")
+    said = record.reason.partition(AND_NEXT)[0].strip().rstrip(".")
     attempt = last_launch(record)
+    if said and record.state == "budget" and attempt:
+        return f"{capital(said)}. The last launch (attempt {attempt.n}) {_ended(attempt)}: {_cause(attempt)}."
     if not said and attempt and attempt.outcome not in {None, "healthy"}:
         said = f"the last launch {_ended(attempt)}: {_cause(attempt)}"
     return f"{capital(said)}." if said else f"{_WORDS[record.state]} after {_launches(record)}."
