@@ -29,6 +29,7 @@ def test_the_story_is_among_many() -> None:
         ("[[fault]]\nphase = 'moe'\nwhen = ['tp-size=8']", "not a condition: 'tp-size=8'"),
         ("[[sickness]]\nshape = 'cold'", "shape 'cold'"),
         ("[[foreign]]\ngpu = 1", "unknown key 'gpu'"),
+        ("peer = 'wave'", "peer 'wave'"),
         ("title = ", "not TOML"),
     ],
 )
