@@ -80,7 +80,7 @@ def good(rng: random.Random, known: Any) -> Any:
     kind = rng.choice(["base", "base", "chat", "thinker", "one style"])
     asked = F.questions(rng, known)
     same = style(rng)
-    weak = rng.choice([0.0, 0.1, 0.3])
+    weak = 0.0 if kind == "one style" else rng.choice([0.0, 0.1, 0.3])
     said = [speak(rng, q, kind, same, weak) for q in asked]
     equal = [i for i, q in enumerate(asked) if q.role == "equal"]
     for i in equal[1:]:

@@ -158,13 +158,16 @@ def _exhausted(record: Record) -> list[Block]:
 
 def _commonest(record: Record) -> list[Block]:
     """Name the failure that most launches ended with: that is what a person has to get out of the way."""
-    causes = [a.diagnosis.cause for a in record.attempts if a.launched and a.diagnosis and a.diagnosis.cause]
+    named = [a.diagnosis for a in record.attempts if a.launched and a.diagnosis and a.diagnosis.cause]
+    causes = [d.cause for d in named if d.cause]
     if not causes:
         return []
     (kind, summary), times = Counter((c.kind, c.summary) for c in causes).most_common(1)[0]
     what = f"the same failure: {summary.rstrip('.')} ({kind})" if summary else "a failure that is not known"
     said = f"{times} of {count(len(causes), 'launch', 'launches')} ended with {what}."
-    text = f"{said} What settings can do about it was tried; another engine version, model or host may do more."
+    after = next((d.next for d in named if d.next and d.cause and d.cause.kind == kind), "")
+    more = f". A person can do more: {after.rstrip('.')}." if after else "; another engine version, model or host may do more."
+    text = f"{said} What settings can do about it was tried{more}"
     bug = f"`{about(record, 'report', '--issue')}` prints a bug report for the engine's project"
     tells = f"`relight explain {kind}` tells what is known of it; {bug}." if kind != "unknown" else f"{bug}."
     return [Para(prose(text), tone="warn"), Para(prose(tells))]
