@@ -130,7 +130,10 @@ class LogFeed:
         """Send what is there; say whether anything was."""
         if self._fd < 0 and not self._open():
             return False
-        if os.fstat(self._fd).st_size < self._offset:
+        size = os.fstat(self._fd).st_size
+        if size == self._offset:  # rolling keeps the size
+            return False
+        if size < self._offset:
             self._put({"fault": f"somebody truncated the log on the host at byte {self._offset}", "at": 0})
             self._offset = 0
         at, data = read_rolled(self._folder, self._fd, self._offset, STREAM_PIECE)
