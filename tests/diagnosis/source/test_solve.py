@@ -226,3 +226,24 @@ def test_values_that_nothing_speaks_for_come_after_what_can_be_left_out(read: Re
 
     assert found[0].unset == ("mixed",)
     assert found[1].set == {"backend": "triton"}
+
+
+def test_a_flag_whose_default_the_engine_replaced_is_not_reckoned_with(read: Read, flags: HostParser) -> None:
+    text = "def check(self):\n    assert self.tp_size % self.nnodes == 0  # here\n"
+
+    found = solved(read(text), flags, {"tp-size": "8"})
+
+    assert [r.set for r in found if r.set.keys() == {"tp-size"}] == []
+    assert found[0].set.keys() == {"nnodes"}
+
+
+def test_what_an_unknown_guard_contradicts_does_not_hide_the_condition(read: Read, flags: HostParser) -> None:
+    text = "def check(self):\n    if self.page_size == 64:\n        assert self.mixed  # here\n"
+
+    assert any(r.set == {"mixed": True} for r in solved(read(text), flags, {"page-size": "1"}))
+
+
+def test_both_halves_of_what_a_condition_asks_for_are_given_together(read: Read, flags: HostParser) -> None:
+    text = "def check(self):\n    assert self.backend and self.draft_steps  # here\n"
+
+    assert solved(read(text), flags, {})[0].set.keys() == {"backend", "draft-steps"}

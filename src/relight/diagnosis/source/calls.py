@@ -102,9 +102,10 @@ def _builtin(node: ast.Call, scope: Scope) -> Term | None:
 def _getattr(node: ast.Call, scope: Scope) -> Term | None:
     name = dotted(node.func)
     field = _text(node.args[1]) if len(node.args) > 1 else None
-    if name == "getattr" and field and scope.is_settings(node.args[0]):
-        return field_of(field, scope)
-    return None
+    told = field and field.isidentifier() and scope.is_settings(node.args[0])
+    # getattr(settings, "field"), or a function of the engine's that gives what it resolved a field to.
+    asks = name == "getattr" or any(word in last_name(node.func) for word in ("resol", "field"))
+    return field_of(str(field), scope) if told and asks else None
 
 
 def _isinstance(node: ast.Call, scope: Scope) -> Term | None:

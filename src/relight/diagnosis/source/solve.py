@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from relight.diagnosis.source.domain import Value, env_values, values_for
 from relight.diagnosis.source.evaluate import FAULT, UNKNOWN, Evaluation
@@ -89,7 +90,16 @@ class Problem:
         if before.truth(self.failure) is not False:
             return frozenset()
         atoms = [t for t in walk(self.failure) if id(t) in self.held and not (isinstance(t, Op) and t.name in JOINED)]
-        return names(*(t for t in atoms if before.truth(t) is (not self.held[id(t)])))
+        found = names(*(t for t in atoms if before.truth(t) is (not self.held[id(t)])))
+        # What people gave is what they gave; a default is what the engine may have changed.
+        return frozenset(n for n in found if self.known.given(n) is None) or found
+
+    @cached_property
+    def explained(self) -> frozenset[str]:
+        """The names of the condition, where what is known of their values is why it did not hold."""
+        condition = self.reading.condition or Const(True)
+        held = Evaluation(self.known.lookup).truth(condition)
+        return names(condition) if held is False or held is FAULT else frozenset()
 
     # --- what may be edited
 
@@ -172,8 +182,12 @@ class Problem:
     def _joint(self, edits: list[Edit], size: int, each: int) -> list[tuple[Edit, ...]]:
         """Return solutions of `size` edits, none of which solves it alone; each name brings its nearest values."""
         by_name: dict[str, list[Edit]] = {}
-        for edit in (e for e in edits if not e.value.picked):
-            by_name.setdefault(edit.name, []).append(edit)
+        asked = names(self.reading.condition or Const(True))
+        for edit in edits:
+            # Of values that nothing speaks for one will do, and only where the condition itself asks for some.
+            some = edit.name in asked and not any(e.value.picked for e in by_name.get(edit.name, ()))
+            if some or not edit.value.picked:
+                by_name.setdefault(edit.name, []).append(edit)
         nearest = [sorted(es, key=lambda e: e.value.far)[:each] for es in by_name.values()]
         tried = (chosen for group in itertools.combinations(nearest, size) for chosen in itertools.product(*group))
         # Each try evaluates the whole failure: the larger that is, the fewer are tried.
@@ -182,7 +196,9 @@ class Problem:
 
     def _solves(self, edits: tuple[Edit, ...]) -> bool:
         """Say whether the failure is surely gone, and no other check that the function makes is surely broken."""
-        if self.doubted and not any(e.name in self.doubted or self._given(e) for e in edits):
+        if self.doubted and not any(
+            e.name in self.doubted or e.name in self.explained or self._given(e) for e in edits
+        ):
             # What is known does not even explain the failure: to add something elsewhere would only seem to mend it.
             return False
         evaluation = self._with(edits)
@@ -199,7 +215,14 @@ class Problem:
         return [check for check in self.reading.checks if before.truth(check) is not False]
 
     def _with(self, edits: tuple[Edit, ...]) -> Evaluation:
-        return self._before.differs({e.name: e.value.value for e in edits})
+        changed = {e.name: e.value.value for e in edits}
+        return self._before.differs(self._rewritten | changed)
+
+    @cached_property
+    def _rewritten(self) -> dict[str, Any]:
+        """The names whose defaults the engine must have replaced: nobody knows by what."""
+        usual = {name: self.known.value(name) for name in self.doubted}
+        return {n: UNKNOWN for n, (value, origin) in usual.items() if origin == "default" and value is not None}
 
     @cached_property
     def _before(self) -> Evaluation:
