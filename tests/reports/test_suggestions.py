@@ -102,3 +102,18 @@ def test_what_was_measured_and_each_death_of_a_healthy_server_is_told() -> None:
     assert "one stream 81 tokens/s at best" in page
     assert "8 requests at once 402 tokens/s together" in page
     assert "2026-11-29 20:00 UTC 11 h 00 min The server died of signal 9." in page
+
+
+def test_a_spent_budget_names_the_last_cause_and_what_would_come_next() -> None:
+    record = STORIES["budget"]()
+    levers = {"levers": {"mscclpp": ["--enable-mscclpp", "off"]}}
+    held = replace(
+        record,
+        reason="2 launches are used; next: mscclpp at variant 1",
+        environment={**record.environment, **levers},
+    )
+
+    page = " ".join(text.render(held).split())
+
+    assert "2 launches are used. The last launch (attempt 2) crashed: The draft model" in page
+    assert "Next it would try: mscclpp at variant 1 (--enable-mscclpp)." in page

@@ -10,7 +10,7 @@ from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
 from relight.reports.verdict import AND_NEXT, furthest, last_launch
-from relight.reports.world import stand_in
+from relight.reports.world import stand_in, with_variants
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Repair
 
@@ -166,7 +166,11 @@ def _commonest(record: Record) -> list[Block]:
     what = f"the same failure: {summary.rstrip('.')} ({kind})" if summary else "a failure that is not known"
     said = f"{times} of {count(len(causes), 'launch', 'launches')} ended with {what}."
     after = next((d.next for d in named if d.next and d.cause and d.cause.kind == kind), "")
-    more = f". A person can do more: {after.rstrip('.')}." if after else "; another engine version, model or host may do more."
+    more = (
+        f". A person can do more: {after.rstrip('.')}."
+        if after
+        else "; another engine version, model or host may do more."
+    )
     text = f"{said} What settings can do about it was tried{more}"
     bug = f"`{about(record, 'report', '--issue')}` prints a bug report for the engine's project"
     tells = f"`relight explain {kind}` tells what is known of it; {bug}." if kind != "unknown" else f"{bug}."
@@ -176,7 +180,7 @@ def _commonest(record: Record) -> list[Block]:
 def _budget(record: Record) -> list[Block]:
     left = sum(o.status == "untried" for o in record.options)
     said = f"{left} options are left" if left > 1 else "Options are left"
-    upcoming = record.reason.partition(AND_NEXT)[2]
+    upcoming = with_variants(record, record.reason.partition(AND_NEXT)[2])
     first = [Para(sentence(f"Next it would try: {upcoming}"))] if upcoming else []
     text = f"{said}; this goes on where the run stopped:"
     return [*_said(record), *first, Para(prose(text)), _more(record)]

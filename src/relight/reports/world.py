@@ -1,5 +1,6 @@
 """The environment of a run, in words. `Record.environment` is open: what has a known shape is told better."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -70,6 +71,20 @@ def lever_variants(record: Record, name: str) -> tuple[str, ...]:
 def hosts(record: Record) -> str:
     """Return the hosts of a run in words, in the order of rank."""
     return " and ".join(record.hosts) or record.host
+
+
+def with_variants(record: Record, text: str) -> str:
+    """Return a sentence of the plan with each variant named by what it sets too: "x at variant 2 (`--y 1`)"."""
+    held = record.environment.get("levers")
+    for lever in held if isinstance(held, Mapping) else ():
+        names = dict(enumerate(lever_variants(record, lever), 1))
+        for number, name in names.items():
+            text = re.sub(rf"\b{re.escape(lever)} at variant {number}\b", rf"\g<0> (`{_literal(name)}`)", text)
+    return text
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", r"\\")
 
 
 def place(record: Record) -> str:
