@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -138,13 +137,15 @@ def test_two_nodes_are_one_server_that_a_cut_link_does_not_touch_and_stop_leaves
     run = pair.start("deploy", pair.book("two.toml"), *BOTH)
     assert pair.seen("launched")
     assert wait_until(lambda: pair.launches() == [n + 1 for n in before])
+    name = f"{pair.events()[0]['run']}.1"
+    log = Path(pair.labs[1].spec.workdir, "attempts", f"{name}-node1", "server.log")
     with pair.away():
-        time.sleep(2)  # the link is away for as long as this
+        # The server comes up meanwhile: the link is nothing to it.
+        assert wait_until(lambda: log.exists() and "Dummy health check server" in log.read_text())
     run.communicate(timeout=120)
 
     record = pair.client.ask("report").document
     attempt = record["attempts"][0]
-    name = f"{record['run']}.1"
     assert (run.returncode, record["state"], record["hosts"], len(record["attempts"])) == (0, "healthy", ["a", "b"], 1)
     assert pair.launches() == [n + 1 for n in before]
     assert [n["log"] for n in attempt["nodes"]] == ["attempts/001/server.log", "attempts/001/server.node1.log"]
