@@ -166,7 +166,8 @@ class Handler(BaseHTTPRequestHandler):
         }
         if body.get("return_logprob"):
             meta["output_token_logprobs"] = logprobs(tokens, sick)
-        return {"text": "".join(tokens), "output_ids": [number(t) for t in tokens], "meta_info": meta}
+        ids = [0 if sick == "nan" else number(token) for token in tokens]
+        return {"text": "".join(tokens), "output_ids": ids, "meta_info": meta}
 
     def answer(self, prompt: str, most: int, options: dict[str, Any]) -> tuple[list[str], bool, str]:
         """Return tokens, whether the answer is complete, and the sickness it shows."""
@@ -247,9 +248,10 @@ def number(token: str) -> int:
 
 
 def logprobs(tokens: list[str], sick: str) -> list[list[Any]]:
-    """Return log probability, id and text per token; null where the logits are not numbers."""
-    value = None if sick == "nan" else -0.31
-    return [[value, number(token), None] for token in tokens]
+    """Return log probability, id and text per token; null and token 0 where the logits are not numbers."""
+    if sick == "nan":
+        return [[None, 0, None] for _ in tokens]
+    return [[-0.31, number(token), None] for token in tokens]
 
 
 def model_info(server_args: ServerArgs) -> dict[str, Any]:
