@@ -10,6 +10,8 @@ from relight.diagnosis.source.terms import Term
 
 RECEIVERS = frozenset({"self", "server_args", "cfg", "view", "args", "config", "sa"})
 DEPTH = 4
+STEPS = 12_000
+"""Ten times what the longest way to a check of a real release takes."""
 HOPS = 3
 """How often a name is looked for further on: packages pass names of their modules on."""
 Reader: TypeAlias = "Callable[[ast.expr, Scope], Term]"
@@ -23,7 +25,7 @@ class Budget:
     Those two are handed in because reading an expression can mean running a function, and the other way round.
     """
 
-    def __init__(self, others: Mapping[str, str], read: Reader, run: Runner, steps: int = 60_000) -> None:
+    def __init__(self, others: Mapping[str, str], read: Reader, run: Runner, steps: int = STEPS) -> None:
         self.others, self.read, self.run, self.left = others, read, run, steps
         self.wants: dict[str, None] = {}
         self._modules: dict[str, Module | None] = {}

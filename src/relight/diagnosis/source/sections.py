@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
-LARGEST, LONGEST_FILE = 4 << 20, 30_000
+LARGEST, LONGEST_FILE = 4 << 20, 15_000
 KEPT_TREES, KEPT_FILES = 4, 32
 INSIDE = frozenset({"", " ", "\t", "#", ")", "]", "}", "\r"})
 HEAD = re.compile(r"(?:async +)?def +(\w+)|class +(\w+)|(\w+) *(?::[^=]*)?=(?!=)")

@@ -20,7 +20,7 @@ from relight.words.settings import FlagValue, Repair
 __all__ = ["Wishes", "repairs"]
 TRIES, PAIRED, TRIPLED = 2500, 8, 4
 PER_NAMES = 2
-WORK, FEWEST = 60_000, 150
+WORK, FEWEST = 60_000, 40
 PICKED = 0.75
 """What it costs to give a flag nobody gave a value that nothing speaks for."""
 JOINED = frozenset({"and", "or", "not", "bool"})
@@ -169,9 +169,10 @@ class Problem:
 
     def solutions(self) -> list[tuple[Edit, ...]]:
         """Return the minimal sets of edits that solve the failure, best first."""
-        found: list[tuple[Edit, ...]] = [(e,) for e in self.edits if self._solves((e,))]
+        tried = self.edits[: self._most]
+        found: list[tuple[Edit, ...]] = [(e,) for e in tried if self._solves((e,))]
         solved = {id(e) for (e,) in found}
-        left = [e for e in self.edits if id(e) not in solved]
+        left = [e for e in tried if id(e) not in solved]
         found += self._joint(left, 2, PAIRED)
         if not found:
             found += self._joint(left, 3, TRIPLED)
@@ -190,9 +191,13 @@ class Problem:
                 by_name.setdefault(edit.name, []).append(edit)
         nearest = [sorted(es, key=lambda e: e.value.far)[:each] for es in by_name.values()]
         tried = (chosen for group in itertools.combinations(nearest, size) for chosen in itertools.product(*group))
-        # Each try evaluates the whole failure: the larger that is, the fewer are tried.
-        most = max(FEWEST, min(TRIES, WORK // (1 + sum(1 for _ in walk(self.failure)))))
-        return [chosen for chosen in itertools.islice(tried, most) if self._solves(chosen)]
+        return [chosen for chosen in itertools.islice(tried, self._most) if self._solves(chosen)]
+
+    @cached_property
+    def _most(self) -> int:
+        """How many edits are tried: each evaluates the whole failure, the larger that is, the fewer."""
+        size = 1 + sum(1 for _ in walk(self.failure))
+        return max(FEWEST, min(TRIES, WORK // size))
 
     def _solves(self, edits: tuple[Edit, ...]) -> bool:
         """Say whether the failure is surely gone, and no other check that the function makes is surely broken."""
