@@ -10,6 +10,7 @@ import pytest
 from relight.attempts.fetching import hub_cache, is_path
 from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import cases, parse_findings, requested, unfit_findings
+from relight.cli.kept import kept_here
 from relight.cli.model import ModelSeen, shards
 from relight.cli.seen import Seen
 from relight.cli.validated import mended, refusals
@@ -200,7 +201,20 @@ def test_notes_tell_what_is_kept_there_and_that_containers_are_not_yet() -> None
     notes = " | ".join(f"{f.text} {f.next}" for f in host_findings(SPEC, SETTINGS, seen))
 
     assert "lmsysorg/sglang:latest containers: not yet" in notes
-    assert "3.0 GiB of 1 attempts" in notes
+    assert "3.0 GiB of 1 attempt are kept there" in notes
+
+
+def test_what_runs_take_here_is_a_note(tmp_path: Path) -> None:
+    assert kept_here(tmp_path) == ()
+    folder = tmp_path / "runs" / "20261129-1200-x-abcd"
+    folder.mkdir(parents=True)
+    (folder / "base.json").write_text("{}")
+    (folder / "server.log").write_bytes(b"x" * (3 << 20))
+
+    (note,) = kept_here(tmp_path)
+
+    assert (note.severity, note.place) == ("note", str(tmp_path))
+    assert "3.0 MiB of 1 run are kept here" in note.text
 
 
 MODEL = ModelSeen("owner/m", "hub", "/hf/m", bytes=200 * GIB)

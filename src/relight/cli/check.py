@@ -15,6 +15,7 @@ from relight.cli.flag_findings import (
     requested,
     unfit_findings,
 )
+from relight.cli.kept import kept_here
 from relight.cli.nodes import node_findings
 from relight.cli.options import PATH, Common, common
 from relight.cli.output import document, say
@@ -75,7 +76,7 @@ def check(
         if len(hosts) > 1:
             settings = requested(loaded, overrides=overrides, host_env=joined(specs).env)
             found += node_findings(hosts, looks, settings, loaded.engine)
-    return told(shared, ordered(found))
+    return told(shared, ordered([*found, *kept_here(shared.state)]))
 
 
 def findings(

@@ -161,11 +161,16 @@ def _room(spec: HostSpec, settings: Settings, seen: Seen) -> Iterator[Finding]:
     if facts.shm_total is not None and facts.shm_total < 1024 and cards_wanted(settings) > 1:
         text = f"it holds {facts.shm_total} MiB; several ranks need more"
         yield Finding("warning", f"{spec.name}: /dev/shm", text, "remount it larger; for a container --shm-size 16g")
-    if seen.usage and seen.usage.bytes > GIB:
-        text = f"{seen.usage.bytes / GIB:.1f} GiB of {len(seen.usage.attempts)} attempts are kept there"
+    if seen.usage and seen.usage.attempts:
+        text = f"{in_units(seen.usage.bytes)} of {counted(len(seen.usage.attempts), 'attempt')} are kept there"
         yield Finding(
             "note", f"{spec.name}: {seen.usage.workdir}", text, "`relight prune --yes --on-host` clears old ones"
         )
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _limits(spec: HostSpec, settings: Settings, seen: Seen) -> Iterator[Finding]:  # noqa: ARG001

@@ -22,7 +22,7 @@ from relight.words.text import shown
 @click.command()
 @click.option("--yes", is_flag=True, help="Delete; without it the runs are only shown.")
 @click.option("--keep", type=click.IntRange(min=0), default=10, show_default=True, help="Newest runs to keep anyway.")
-@click.option("--older", type=Duration(), metavar="720h", help="Only runs that began longer ago than this.")
+@click.option("--older", type=Duration(), metavar="30d", help="Only runs that began longer ago than this.")
 @click.option("--on-host", is_flag=True, help="Delete what the hosts keep of these runs too.")
 @common()
 def prune(shared: Common, *, yes: bool, keep: int, older: float | None, on_host: bool) -> int:
