@@ -54,6 +54,19 @@ def test_a_failing_variant_is_replaced_by_the_next_one(bench: Bench) -> None:
     assert record.final.levers[0].kept == 2
 
 
+def test_a_healthy_run_tells_what_became_of_every_option(bench: Bench) -> None:
+    attention = lever(
+        "attention", Variant({"attention-backend": "trtllm_mha"}), Variant({"attention-backend": "triton"}), keep=2
+    )
+
+    record = bench.run(book(levers=(attention,)), without_trtllm)
+
+    status = {option.change: (option.status, option.why) for option in record.options}
+    assert status["attention: variant 1"] == ("tried", "attempt 1")
+    assert status["attention: variant 2"] == ("tried", "attempt 2")
+    assert status["--model-path"] == ("protected", "never changed")
+
+
 def test_the_stored_log_is_the_host_s_log_to_the_byte(bench: Bench) -> None:
     record = bench.run(book(), lambda _: healthy())
 

@@ -9,6 +9,8 @@ from relight.attempts.ends import node_ends
 from relight.attempts.learn import remember
 from relight.attempts.prepare import clean
 from relight.attempts.site import Site
+from relight.attempts.world import world
+from relight.planning.plan import options_now
 from relight.planning.settings import lever_states
 from relight.words.attempt import Attempt, Final, Record
 from relight.words.errors import PersonError
@@ -47,6 +49,8 @@ def finish(site: Site, end: End) -> Record:
     fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next, "ended": site.stamp()}
     if end.plan:
         fields |= {"options": end.plan.options, "nogoods": end.plan.nogoods}
+    elif final:
+        fields |= {"options": options_now(site.record, site.order.playbook, world(site))}
     site.note("run_ended", record=fields, state=end.state, reason=end.reason, next=end.next)
     remember(site)
     return site.record

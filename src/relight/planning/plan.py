@@ -12,7 +12,7 @@ from relight.planning.options import in_short, options_of
 from relight.planning.search import Found
 from relight.planning.typos import refuse_typos
 from relight.planning.world import World
-from relight.words.attempt import Record, Rung
+from relight.words.attempt import Option, Record, Rung
 from relight.words.playbook import Playbook
 from relight.words.settings import Repair
 from relight.words.step import Ask, Candidate, Clean, Exhausted, Launch, Person, Plan, Reject, Spent, Step, Wait
@@ -35,6 +35,12 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
     step = _step(history, lessons)
     options = options_of(history, lessons)
     return Plan(_within_budget(step, history, lessons), tuple(t.nogood() for t in lessons), options)
+
+
+def options_now(record: Record, playbook: Playbook, world: World) -> tuple[Option, ...]:
+    """Return every way the settings could be changed and what became of it, as the record stands."""
+    history = History(record, ground_of(playbook, world))
+    return options_of(history, lessons_of(history))
 
 
 def next_win(record: Record, playbook: Playbook, world: World) -> Launch | None:
