@@ -13,6 +13,7 @@ import pytest
 
 from relight.hosts.remote import AgentHost
 from relight.hosts.values import HostError, HttpRequest, LaunchOrder, Owner
+from relight.words.errors import UnreachableError
 from relight.words.secret import Secret
 
 ME = Owner("run-a", "ada", "laptop", 1)
@@ -99,6 +100,26 @@ def test_a_slow_question_does_not_hold_up_the_next(host: AgentHost) -> None:
 
     assert slow.is_alive()
     slow.join()
+
+
+def test_a_question_that_is_out_when_the_link_is_given_up_fails_at_once(host: AgentHost) -> None:
+    faults: list[UnreachableError] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def ask() -> None:
+            try:
+                host.http(HttpRequest(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout=300.0))
+            except UnreachableError as fault:
+                faults.append(fault)
+
+        out = threading.Thread(target=ask)
+        out.start()
+        with silent.accept()[0]:
+            host.close()
+            out.join(20.0)
+
+    assert not out.is_alive()
+    assert len(faults) == 1
 
 
 def test_a_command_in_a_launchs_environment_runs_in_an_empty_folder(host_at: Callable[..., AgentHost]) -> None:

@@ -1,6 +1,7 @@
 """Reach the host and learn what a run must know of it."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -19,11 +20,12 @@ from relight.words.parser import HostParser
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
     facts = site.host.connect()
-    version = _alike(site, _version(site))
-    parser, fault = _parser(site)
-    known = Known(
-        facts, _baseline(site) or site.host.gpus(), version or (parser.version if parser else None), parser, fault
-    )
+    pool = ThreadPoolExecutor(3, thread_name_prefix="reach")
+    try:
+        known = _known(site, facts, pool)
+    finally:
+        # Who breaks off does not wait for what is still asked.
+        pool.shutdown(wait=False, cancel_futures=True)
     environment = {
         **described(facts, known.gpus),
         "engine_version": known.version,
@@ -32,19 +34,28 @@ def reach(site: Site) -> Known:
         **_nodes(site),
     }
     engine = Engine(site.order.playbook.engine, known.version)
-    asked = asked_settings(site.order, parser, known.version)
+    asked = asked_settings(site.order, known.parser, known.version)
     site.note(
         "probed",
         record={"engine": engine, "environment": environment, "asked": asked},
         gpus=known.gpus,
         version=known.version,
-        parser=len(parser.flags) if parser else 0,
-        fault=fault,
+        parser=len(known.parser.flags) if known.parser else 0,
+        fault=known.parser_fault,
     )
     site.known = known
     _take_secret_flags(site, known.version)
     site.learned = recall(site, known)
     return known
+
+
+def _known(site: Site, facts: HostFacts, pool: ThreadPoolExecutor) -> Known:
+    """Ask at once what each starts a program on the host, and needs none of the others."""
+    asked_version, asked_parser = pool.submit(_version, site), pool.submit(_parser, site)
+    seen = pool.submit(lambda: _baseline(site) or site.host.gpus())
+    version = _alike(site, asked_version.result())
+    parser, fault = asked_parser.result()
+    return Known(facts, seen.result(), version or (parser.version if parser else None), parser, fault)
 
 
 def _take_secret_flags(site: Site, version: str | None) -> None:

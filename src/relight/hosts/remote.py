@@ -62,6 +62,7 @@ class AgentHost:
         self._streams: list[FollowedLog] = []
         self._met = False
         self._imported: tuple[str, ...] = ()
+        self._closes = 0
 
     def _order(self, role: str, **more: Any) -> dict[str, Any]:
         spec = self.spec
@@ -90,14 +91,27 @@ class AgentHost:
         return self._ask_raw(question, arguments, blob, timeout)[0]
 
     def _ask_raw(self, question: str, arguments: Mapping[str, Any], blob: bytes, timeout: float) -> tuple[Any, bytes]:
-        """Ask until there is an answer: every question is safe to repeat. A host never met is tried once."""
-        until = time.monotonic() + timeout
+        """Ask until there is an answer: every question is safe to repeat. A host never met is tried once.
+
+        `close` ends what is still asked: nobody waits for it, and the process could not end before it.
+        """
+        until, closes = time.monotonic() + timeout, self._closes
         stop = tenacity.stop_after_delay(timeout) if self._met else tenacity.stop_after_attempt(1)
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(LinkError), wait=BACKOFF, stop=stop, reraise=True
+            retry=tenacity.retry_if_exception(lambda e: isinstance(e, LinkError) and self._closes == closes),
+            wait=BACKOFF,
+            stop=stop,
+            reraise=True,
         )
+
+        def once() -> tuple[Any, bytes]:
+            if self._closes != closes:
+                raise LinkError("the link was given up")
+            asker = self._current(max(1.0, until - time.monotonic()))
+            return asker.ask(question, arguments, blob, timeout=max(1.0, until - time.monotonic()))
+
         try:
-            head, data = retrying(self._ask_once, question, arguments, blob, until)
+            head, data = retrying(once)
         except LinkError as error:
             raise UnreachableError(
                 str(error), place=self.spec.name, next="see that the host and the way to it are up"
@@ -108,10 +122,6 @@ class AgentHost:
             raise HostError(plain(head["error"]), place=self.spec.name)
         return head.get("value"), data
 
-    def _ask_once(self, question: str, arguments: Mapping[str, Any], blob: bytes, until: float) -> Any:
-        asker = self._current(max(1.0, until - time.monotonic()))
-        return asker.ask(question, arguments, blob, timeout=max(1.0, until - time.monotonic()))
-
     def connect(self, *, timeout: float = 30.0) -> HostFacts:
         """Reach the host and return its facts."""
         facts = self._ask("facts", timeout=timeout)
@@ -121,7 +131,8 @@ class AgentHost:
         return HostFacts(**facts, clock_offset=there - asked - took / 2, round_trip=took)
 
     def close(self) -> None:
-        """Give up the link."""
+        """Give up the link; what is still asked fails at once."""
+        self._closes += 1
         for stream in self._streams:
             stream.close()
         with self._guard:
