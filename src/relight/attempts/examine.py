@@ -6,7 +6,7 @@ from typing import Any
 
 from relight.attempts.clock import epoch
 from relight.attempts.first import Evidence, failed_first, kind_beside, moment_of
-from relight.attempts.follow import log_of
+from relight.attempts.follow import WINDOW, left_on_host, log_of
 from relight.attempts.site import Site
 from relight.attempts.wishes import wishes_of
 from relight.diagnosis.diagnose import Ended, diagnose
@@ -96,13 +96,17 @@ def _diagnosed(site: Site, attempt: Attempt, rank: int, remarks: Sequence[str]) 
 
 
 def _fetch_rest(site: Site, attempt: Attempt, rank: int) -> None:
-    """Bring what the server wrote after its verdict: while it was stopped, or in all the time it was healthy."""
+    """Bring what the server wrote after its verdict: while it was stopped, or before its end when it had been healthy.
+
+    Of what a healthy server wrote only the last WINDOW bytes come; the rest stays on the host.
+    """
     if not attempt.launched:
         return
     size = site.nodes[rank].status(site.attempt_id(attempt.n, rank)).log_size
     path = site.log_path(attempt.n, rank)
-    if not path.exists() or path.stat().st_size < size:
-        with log_of(site, attempt.n, rank) as log:
+    healthy = attempt.outcome == "healthy"
+    if not path.exists() or path.stat().st_size + left_on_host(path) < size:
+        with log_of(site, attempt.n, rank, skip_to=size - WINDOW if healthy else 0) as log:
             log.drain(size)
 
 

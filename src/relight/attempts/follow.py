@@ -9,7 +9,7 @@ from relight.attempts.blackout import Blackout
 from relight.attempts.site import Site
 from relight.diagnosis.watch import Watch
 from relight.hosts.interface import LogStream
-from relight.journal.files import make_folder
+from relight.journal.files import make_folder, read_json, write_json
 from relight.logs.lines import Line, LineSplitter
 from relight.logs.marks import Mark, Marks
 from relight.logs.progress import Progress
@@ -18,16 +18,35 @@ from relight.logs.records import record
 from relight.words.errors import RelightError
 from relight.words.knowledge import Knowledge
 
+WINDOW = 64 << 20
+"""Bytes before its end that are copied of a log that grew while nobody followed it; the rest stays on the host."""
+
+
+def left_on_host(path: Path) -> int:
+    """Return how many more bytes than are stored in `path` lie before the byte to go on from."""
+    return int(read_json(_note_of(path)) or 0)
+
+
+def _note_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.left")
+
 
 class Follower:
     """The stored copy of a log and what was understood of it.
 
-    What an earlier relight stored is read again first; then `open_stream` is called with the byte to go on from.
+    What an earlier relight stored is read again first; then `open_stream` is called with the byte to go on from, or
+    with `skip_to` where that is later: then a line says how much was left on the host.
     A server may print its own key: each of `secrets`, and what is shaped like one, is stored as as many stars.
     """
 
     def __init__(
-        self, path: Path, knowledge: Knowledge, open_stream: Callable[[int], LogStream], *, secrets: Sequence[str] = ()
+        self,
+        path: Path,
+        knowledge: Knowledge,
+        open_stream: Callable[[int], LogStream],
+        *,
+        secrets: Sequence[str] = (),
+        skip_to: int = 0,
     ) -> None:
         self.path = path
         self.progress = Progress(Marks(knowledge.phases))
@@ -37,7 +56,9 @@ class Follower:
         self._blackout = Blackout(secrets)
         self._replay()
         make_folder(path.parent)
-        self._stream = open_stream(self.size)
+        if skip_to > self.offset:
+            self._skip(skip_to)
+        self._stream = open_stream(self.offset)
         self._file = path.open("ab")
         path.chmod(0o600)
 
@@ -45,6 +66,20 @@ class Follower:
     def size(self) -> int:
         """Return how many bytes are stored here."""
         return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def offset(self) -> int:
+        """Return the byte of the host's log to go on from."""
+        return self.size + left_on_host(self.path)
+
+    def _skip(self, to: int) -> None:
+        line = f"\nrelight: {to - self.offset} bytes of this log are on the host only\n".encode()
+        # Before the line: broken off between the two, a few bytes are read again and none is lost.
+        write_json(_note_of(self.path), to - self.size - len(line))
+        with self.path.open("ab") as file:
+            file.write(line)
+        for _ in self._take(line):
+            pass
 
     def _replay(self) -> None:
         for chunk in read_log(str(self.path)) if self.size else ():
@@ -113,9 +148,13 @@ class Follower:
             yield from self.progress.read(record(line))
 
 
-def log_of(site: Site, n: int, rank: int = 0) -> Follower:
+def log_of(site: Site, n: int, rank: int = 0, *, skip_to: int = 0) -> Follower:
     """Open the stored copy of attempt `n`'s log (of node `rank`), which goes on where the host's goes on."""
     name, host = site.attempt_id(n, rank), site.nodes[rank]
     return Follower(
-        site.log_path(n, rank), site.knowledge, lambda at: host.follow(name, at), secrets=site.journal.secrets
+        site.log_path(n, rank),
+        site.knowledge,
+        lambda at: host.follow(name, at),
+        secrets=site.journal.secrets,
+        skip_to=skip_to,
     )

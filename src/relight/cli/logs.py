@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from relight.attempts.follow import left_on_host
+from relight.cli import complete
 from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
@@ -28,7 +30,7 @@ PAUSE = 1.0
 
 
 @click.command()
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until the server ends.")
 @click.option("--attempt", "number", type=int, metavar="N", help="The attempt [default: the last launch].")
 @click.option("--node", metavar="N|NAME", help="Of several hosts: this one's log [default: the first].")
@@ -99,6 +101,7 @@ def _bytes(folder: Path, record: Record, log: KeptLog, *, follow: bool) -> Itera
             while data := file.read(CHUNK):
                 at += len(data)
                 yield data
+        at += left_on_host(path)
     if is_over(record):
         return
     try:
