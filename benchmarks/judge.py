@@ -358,17 +358,11 @@ def server_error(rng: random.Random, base: Set) -> None:
         base.said[i].status = rng.choice([500, 500, 502])
 
 
-def same_answer(rng: random.Random, base: Set) -> None:
-    text = prose(rng, base.language, 1)
-    for i in scope(rng, base, roles=["plain", "equal", "load"]):
-        base.said[i].text = text
-
-
 PATTERNS: dict[str, Callable[[random.Random, Set], None]] = {
     f.__name__: f
     for f in (
         nan, nulls, one_token, n_gram, token_zero, empty, control, broken_characters, script_salad, word_salad,
-        fragment_salad, decay, disagree, all_wrong, unlikely, too_short, server_error, same_answer,
+        fragment_salad, decay, disagree, all_wrong, unlikely, too_short, server_error,
     )
 }  # fmt: skip
 

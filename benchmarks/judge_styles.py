@@ -181,16 +181,6 @@ def half_of_concurrent(rng: random.Random, base: Any) -> None:
         )
 
 
-def swapped(rng: random.Random, base: Any) -> None:
-    """Requests that run at once get each other's answers."""
-    load = [i for i, q in enumerate(base.questions) if q.role == "load" and F.answer_of(q)]
-    answers = [" Paris", " Friday", " 7", " cold", " 4", " five"]
-    for i in load:
-        right = F.answer_of(base.questions[i])
-        other = rng.choice([a for a in answers if a not in {right, " 4", " five", " 7"} and a != right])
-        base.said[i] = F.cut(rng, f"{other}. {F.prose(rng, 'en', 3)}", base.questions[i])
-
-
 def of_text(name: str) -> Callable[[random.Random, Any], None]:
     def spoil(rng: random.Random, base: Any) -> None:
         text = TEXTS["bad"][name]
@@ -234,7 +224,7 @@ BROKEN: dict[str, Callable[[random.Random, Any], None]] = {
     f.__name__: f
     for f in (
         late_loop, zero_tail, slow_drift, other_language_salad, changed_paragraph, nan_on_long, half_of_concurrent,
-        swapped, of_text("mojibake"), of_text("markers"), of_text("pieces"), of_text("glued"), backwards,
+        of_text("mojibake"), of_text("markers"), of_text("pieces"), of_text("glued"), backwards,
         shuffled_letters, only_digits, thought_loop, endless_brackets, empty_under_load,
     )
 }  # fmt: skip

@@ -46,6 +46,17 @@ def test_memory_that_runs_out_in_the_second_load_is_the_draft_s() -> None:
     assert kind(*FIRST_LOAD, SECOND_LOAD, *load_fails("TP0")) == "oom.gpu.draft"
 
 
+def test_the_fraction_is_a_share_of_what_was_free_before_the_first_load() -> None:
+    oom = f"{OOM} of which 1.00 GiB is free."
+    lines = [*load_fails("TP0")[:-1], oom]
+
+    found = read(f"[2026-03-01 10:00:00] {BEGIN}", *FIRST_LOAD, SECOND_LOAD, *lines)
+
+    assert found.cause
+    assert found.cause.facts["mem_fraction_high"] == round(0.9 - (2.0 - 1.0 + 0.7) / 94.0, 4)
+    assert "Of 94 GiB the fraction may fill" in " ".join(found.memory)
+
+
 def test_another_rank_s_load_is_not_a_second_one() -> None:
     assert kind(*FIRST_LOAD, SECOND_LOAD.replace("TP0", "TP1"), *load_fails("TP1")) == "oom.gpu.weights"
 

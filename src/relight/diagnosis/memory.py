@@ -67,7 +67,8 @@ def _wrong(repair: Repair, fraction: float, *, up: bool) -> bool:
 
 
 def _least(progress: Progress, mark: str, fact: str) -> float | None:
-    values = [_number(f.get(fact)) for f in progress.facts.get(mark, {}).values()]
+    # A draft model is loaded after the target, into what the pools left: the first load tells what was there.
+    values = [_number(f.get(fact)) for f in progress.first.get(mark, {}).values()]
     return min((v for v in values if v is not None), default=None)
 
 

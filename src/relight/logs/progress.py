@@ -24,8 +24,8 @@ class Progress:
     """The state of one start, fed line by line.
 
     `phase` is the phase of the newest mark of any rank, `step` the (i, n) of its bar, `last` the newest line that
-    says anything, `facts` every fact by mark id and rank, newest wins, `moved` the line of each rank's last step,
-    `repeated` the phases that a rank began once more after it had ended them.
+    says anything, `facts` every fact by mark id and rank, newest wins, `first` the oldest, `moved` the line of each
+    rank's last step, `repeated` the phases that a rank began once more after it had ended them.
     """
 
     marks: Marks
@@ -37,6 +37,7 @@ class Progress:
     spans: dict[str, PhaseSpan] = field(default_factory=dict)
     by_rank: dict[str | None, str] = field(default_factory=dict)
     facts: dict[str, dict[str | None, Mapping[str, Any]]] = field(default_factory=dict)
+    first: dict[str, dict[str | None, Mapping[str, Any]]] = field(default_factory=dict)
     moved: dict[str | None, int] = field(default_factory=dict)
     repeated: dict[str | None, set[str]] = field(default_factory=dict)
     _ended: set[tuple[str | None, str]] = field(default_factory=set)
@@ -66,6 +67,7 @@ class Progress:
     def _take(self, mark: Mark) -> None:
         if mark.facts:
             self.facts.setdefault(mark.id, {})[mark.rank] = mark.facts
+            self.first.setdefault(mark.id, {}).setdefault(mark.rank, mark.facts)
         if mark.role == "fact":
             return
         if mark.role == "ready":

@@ -12,8 +12,6 @@ from relight.attempts.judge.answers import Answered, Question, Reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.content import language, main_script
 from relight.attempts.judge.decoding import decoding
-from relight.attempts.judge.verdict import judge
-from relight.words.playbook import Health
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "judge_styles.py"
 SOUND = {
@@ -80,15 +78,10 @@ def at_once(wrong: int, right: int) -> list[Answered]:
     ]
 
 
-def test_answers_mixed_up_under_load_are_garbage(book: Book) -> None:
-    found = judge(at_once(wrong=8, right=0), Health(), book)
-
-    assert (found.outcome, found.kind) == ("sick", "numerics.garbage")
-    assert "8 of 8 questions asked at once have wrong answers; alone they were right" in found.notes[0]
-
-
-@pytest.mark.parametrize(("wrong", "right"), [(4, 0), (4, 8), (0, 8)])
-def test_a_few_wrong_answers_under_load_are_the_model(wrong: int, right: int, book: Book) -> None:
+@pytest.mark.parametrize(("wrong", "right"), [(8, 0), (4, 8), (0, 8)])
+def test_content_alone_is_no_fault_while_a_plain_question_is_answered_rightly(
+    wrong: int, right: int, book: Book
+) -> None:
     assert judge(at_once(wrong, right), Health(), book).outcome == "well"
 
 
@@ -103,5 +96,5 @@ def test_styles_the_judge_was_not_made_with() -> None:
     alarms, missed = module.measure(11, goods=40, bads=36)
 
     assert alarms == []
-    # Mixed-up answers need six questions at once to be told from a weak model.
-    assert len([line for line in missed if "swapped" not in line]) <= 1, missed
+    # A paragraph that comes again with other words is the one style that is told late.
+    assert len(missed) <= 2, missed

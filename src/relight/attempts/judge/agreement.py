@@ -1,17 +1,13 @@
-"""Answers compared with each other: equal questions, and different questions with the same answer."""
+"""Answers compared with each other: equal questions have equal answers."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
-from relight.attempts.judge.answers import Question, Reply
+from relight.attempts.judge.answers import Reply
 from relight.attempts.judge.form import Sign
 
 # Batching moves a log probability by hundredths, so it cannot turn two tokens that were both this certain.
 CERTAIN = -0.11
-NUMBER = re.compile(r"\d+")
-SAME = 60
-"""Characters in which two answers must agree to be one."""
 
 
 def disagreement(replies: Sequence[Reply]) -> tuple[Sign, ...]:
@@ -40,18 +36,3 @@ def _certain(reply: Reply, i: int) -> bool:
         return False
     value = reply.logprobs[i]
     return value is not None and value > CERTAIN
-
-
-def sameness(pairs: Sequence[tuple[Question, Reply]], thinking: re.Pattern[str]) -> Iterator[Sign]:
-    """Yield a sign for one long answer that was given where four different things or more were expected.
-
-    Numbers, and how long it goes on, make no other answer of it. Models that think aloud (`thinking`) do begin alike,
-    whatever they are asked.
-    """
-    asked: dict[str, set[str]] = {}
-    for question, reply in pairs:
-        if len(reply.text.strip()) >= 12 and question.expect and not thinking.search(reply.text):
-            asked.setdefault(NUMBER.sub("0", reply.text.strip())[:SAME], set()).add(question.expect)
-    for text, expected in asked.items():
-        if len(expected) >= 4:
-            yield Sign("numerics.garbage", 1, f"{len(expected)} different questions have the answer {text[:40]!r}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from relight.attempts.judge.agreement import disagreement, sameness
+from relight.attempts.judge.agreement import disagreement
 from relight.attempts.judge.answers import Answered, Question, Reply, read_reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.content import language, rightness
@@ -18,8 +18,6 @@ FACT_ROLES = frozenset({"health", "info", "server", "models"})
 OPTIONAL_ROLES = frozenset({"chat", "long"})
 KIND_ORDER = ("numerics.nan", "numerics.garbage", "hang.health", "engine.request")
 EVIDENCE = 6
-ENOUGH_AT_ONCE = 6
-WRONG_AT_ONCE = 0.9
 WEAK_SIGNS = 1.1
 WEAK_SHARE = 0.05
 """The weight of weak signs together that is enough, and that weight per question."""
@@ -97,7 +95,7 @@ def _findings(asked: Sequence[Answered], health: Health, book: Book) -> Iterator
         return
     for question, reply in pairs:
         yield from (Finding(sign, question, reply.text) for sign in (*form(question, reply), *language(reply, book)))
-    yield from _between(pairs, book)
+    yield from _between(pairs)
     yield from _contents(asked, pairs, book)
 
 
@@ -109,12 +107,10 @@ def _failures(answer: Answered) -> Iterator[Finding]:
         yield Finding(Sign("engine.request", 0.5, "HTTP 200 without a generation"), answer.question, answer.body)
 
 
-def _between(pairs: Sequence[tuple[Question, Reply]], book: Book) -> Iterator[Finding]:
+def _between(pairs: Sequence[tuple[Question, Reply]]) -> Iterator[Finding]:
     equal = [(q, r) for q, r in pairs if q.role == "equal"]
     for sign in disagreement([r for _, r in equal]):
         yield Finding(sign, equal[0][0], " / ".join(r.text.strip()[:24] for _, r in equal))
-    for sign in sameness(pairs, book.thinking):
-        yield Finding(sign, pairs[0][0], pairs[0][1].text)
 
 
 def _contents(asked: Sequence[Answered], pairs: Sequence[tuple[Question, Reply]], book: Book) -> Iterator[Finding]:
@@ -127,17 +123,6 @@ def _contents(asked: Sequence[Answered], pairs: Sequence[tuple[Question, Reply]]
     if len(plain) >= 2 and complete and all(rightness(q, r, book) == "wrong" for q, r in plain):
         sign = Sign("numerics.garbage", 1, f"all {len(plain)} plain questions were answered wrongly")
         yield from (Finding(sign, q, r.text) for q, r in plain)
-    yield from _under_load(pairs, book)
-
-
-def _under_load(pairs: Sequence[tuple[Question, Reply]], book: Book) -> Iterator[Finding]:
-    """Yield what is wrong when questions that were answered rightly one at a time are missed when asked at once."""
-    known = {q.expect for q, r in pairs if q.role == "plain" and rightness(q, r, book) == "right"}
-    again = [(q, r) for q, r in pairs if q.role == "load" and q.expect in known]
-    wrong = [(q, r) for q, r in again if rightness(q, r, book) == "wrong"]
-    if len(again) >= ENOUGH_AT_ONCE and len(wrong) >= WRONG_AT_ONCE * len(again):
-        text = f"{len(wrong)} of {len(again)} questions asked at once have wrong answers; alone they were right"
-        yield from (Finding(Sign("numerics.garbage", 1, text), q, r.text) for q, r in wrong)
 
 
 def _enough(findings: Sequence[Finding], asked: int) -> bool:
