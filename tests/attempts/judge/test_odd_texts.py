@@ -12,6 +12,8 @@ from relight.attempts.judge.answers import Answered, Question, Reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.content import language, main_script
 from relight.attempts.judge.decoding import decoding
+from relight.attempts.judge.verdict import judge
+from relight.words.playbook import Health
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "judge_styles.py"
 SOUND = {
