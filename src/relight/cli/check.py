@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from relight.attempts.nodes import for_nodes
+from relight.cli import complete
 from relight.cli.findings import Finding, host_findings, ordered
 from relight.cli.flag_findings import (
     cases,
@@ -38,7 +39,15 @@ from relight.words.text import shown
 
 @click.command(epilog="Example: relight check qwen.toml --host rtx8")
 @click.argument("playbook", type=PATH, metavar="PLAYBOOK")
-@click.option("--host", "names", multiple=True, required=True, metavar="NAME", help="A host of the hosts file, or lab.")
+@click.option(
+    "--host",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    shell_complete=complete.host_names,
+    help="A host of the hosts file, or lab.",
+)
 @click.option("--set", "sets", multiple=True, metavar="FLAG=VALUE", help="As for retry.")
 @click.option("--unset", "unsets", multiple=True, metavar="FLAG", help="As for retry.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="As for retry.")

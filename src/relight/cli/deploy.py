@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from relight.cli import complete
 from relight.cli.asked import Asked, Duration
 from relight.cli.options import PATH, Common, common
 from relight.cli.work import work
@@ -16,9 +17,30 @@ DURATION = Duration()
 def _run_options(command: F) -> F:
     options = [
         click.argument("playbook", required=False, type=PATH, metavar="[PLAYBOOK]"),
-        click.option("--host", "host_names", multiple=True, metavar="NAME", help="A host of the hosts file, or lab."),
-        click.option("--set", "sets", multiple=True, metavar="FLAG=VALUE", help="Set a flag, and protect it."),
-        click.option("--unset", "unsets", multiple=True, metavar="FLAG", help="Leave a flag out, and protect that."),
+        click.option(
+            "--host",
+            "host_names",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=complete.host_names,
+            help="A host of the hosts file, or lab.",
+        ),
+        click.option(
+            "--set",
+            "sets",
+            multiple=True,
+            metavar="FLAG=VALUE",
+            shell_complete=complete.assignments,
+            help="Set a flag, and protect it.",
+        ),
+        click.option(
+            "--unset",
+            "unsets",
+            multiple=True,
+            metavar="FLAG",
+            shell_complete=complete.flags,
+            help="Leave a flag out, and protect that.",
+        ),
         click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable, and protect it."),
         click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Launches at most."),
         click.option("--deadline", type=DURATION, metavar="8h", help="Time for the whole run: 90s, 45m, 8h, 1h30m."),
@@ -26,7 +48,12 @@ def _run_options(command: F) -> F:
         click.option("--replace", is_flag=True, help="Stop the server of an earlier run on these GPUs or this port."),
         click.option("--wait", is_flag=True, help="Wait while these GPUs or this port are held."),
         click.option("--forget", is_flag=True, help="Forget what earlier runs on such GPUs learned."),
-        click.option("--resume", metavar="RUN", help="Go on with a run; takes no PLAYBOOK or --host."),
+        click.option(
+            "--resume",
+            metavar="RUN",
+            shell_complete=complete.run_ids,
+            help="Go on with a run; takes no PLAYBOOK or --host.",
+        ),
         click.option("--notify", multiple=True, metavar="URL", help="Tell this address how the run ended (apprise)."),
         click.option("--events", metavar="FILE", help="Write every event as one JSON line; - is stdout."),
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from relight.cli import complete
 from relight.cli.opened import Fetch, Read, opened
 from relight.cli.options import PATH, Common, common
 from relight.cli.output import complain, document, say, width
@@ -28,7 +29,7 @@ AROUND = 4
 
 
 @click.command(epilog="Examples: relight diagnose server.log; docker logs sgl 2>&1 | relight diagnose -")
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", shell_complete=complete.files)
 @click.option("--source", type=PATH, metavar="DIR", help="Read source files named in tracebacks from DIR.")
 @click.option("--command", metavar="TEXT", help="The launch command, where the log does not hold it.")
 @click.option("--running", is_flag=True, help="The process is alive: a log that stops inside a start is not a failure.")

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from relight.cli import complete
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
 from relight.config.knowledge import load_knowledge
@@ -17,7 +18,7 @@ from relight.words.text import shown
 
 
 @click.command(epilog="Examples: relight explain oom.gpu.kv_pool; relight explain kernel")
-@click.argument("name", metavar="KIND_OR_SIGNATURE")
+@click.argument("name", metavar="KIND_OR_SIGNATURE", shell_complete=complete.kinds)
 @common()
 def explain(shared: Common, *, name: str) -> int:
     """Say what a kind of failure or a signature is, how it shows in a log, and what helps."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from packaging.version import InvalidVersion, Version
 
+from relight.cli import complete
 from relight.cli.first import Offer, first_hosts, first_playbook
 from relight.cli.models import models_on
 from relight.cli.options import PATH, Common, common, config_folder
@@ -23,7 +24,7 @@ _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>[A-Za-z0-9_.:-]+?)(?:
 
 
 @click.command(epilog="Example: relight init root@gpu1.example.com -o .")
-@click.argument("target", metavar="HOST_OR_ADDRESS")
+@click.argument("target", metavar="HOST_OR_ADDRESS", shell_complete=complete.host_names)
 @click.option("--name", metavar="NAME", help="How to call the host [default: from its address].")
 @click.option("--python", metavar="PATH", help="The interpreter there [default: the one with the newest SGLang].")
 @click.option("-o", "--output", type=PATH, metavar="DIR", help="Write hosts.toml and the playbook there.")

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import click
 
+from relight.cli import complete
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
 from relight.cli.work import terminated_like_interrupted
@@ -12,7 +13,14 @@ from relight.words.errors import UsageError
 
 
 @click.command(epilog="Example: relight lab, and in another terminal: relight check demo.toml --host simulated")
-@click.option("--scenario", metavar="NAME", default="story", show_default=True, help="What it does: a name, or a file.")
+@click.option(
+    "--scenario",
+    metavar="NAME",
+    shell_complete=complete.scenarios,
+    default="story",
+    show_default=True,
+    help="What it does: a name, or a file.",
+)
 @click.option(
     "--nodes", type=click.IntRange(min=1, max=16), default=1, metavar="N", help="Hosts that can be one server together."
 )

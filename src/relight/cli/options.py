@@ -27,6 +27,13 @@ class LocalPath(click.ParamType[Path]):
         """Return the path, `~` expanded."""
         return value if isinstance(value, Path) else local_path(value)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
+        """Leave it to the shell: what is wanted is a file or a folder."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  only where a shell asks
+
+        kind = "dir" if (param.metavar or "") == "DIR" else "file"
+        return [CompletionItem(incomplete, type=kind)]
+
 
 PATH = LocalPath()
 

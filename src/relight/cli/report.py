@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from relight.cli import complete
 from relight.cli.choose import folder_of, record_of
 from relight.cli.options import PATH, Common, common
 from relight.cli.output import say, width
@@ -20,7 +21,7 @@ FORMATS = ("text", "md", "html", "json")
 
 
 @click.command(epilog="Examples: relight report; relight report 20261129 --format html -o report.html")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report to FILE.")
 @click.option("--bundle", type=PATH, metavar="FILE", help="Write a redacted archive: record, logs, playbook, events.")
 @click.option("--issue", is_flag=True, help="Print a bug report for the engine's project, for you to post.")

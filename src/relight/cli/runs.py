@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from relight.attempts.clock import SystemClock, stamp
+from relight.cli import complete
 from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.live import Server, ask_server, stop_servers
 from relight.cli.options import Common, common
@@ -33,7 +34,7 @@ def runs(shared: Common) -> int:
 
 
 @click.command()
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @common()
 def status(shared: Common, *, run: str | None) -> int:
     """Say how a run is and, where it is not over, what its host says of the server now.
@@ -53,7 +54,7 @@ def status(shared: Common, *, run: str | None) -> int:
 
 
 @click.command()
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @common()
 def stop(shared: Common, *, run: str | None) -> int:
     """Stop the server of a run, and make sure that nothing of it is left.

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from relight.cli import complete
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
 from relight.words.errors import UsageError
@@ -12,7 +13,7 @@ from relight.words.near import meant
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=complete.schemas)
 @common()
 def schema(shared: Common, *, name: str | None) -> int:
     """Print the JSON Schema of a document (record, diagnosis, ...) or file (hosts, playbook, signature).
