@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.configuration import configuration_file, in_configuration
 from relight.diagnosis.given import Given
 from relight.diagnosis.source.explain import constraint
 from relight.diagnosis.source.read import Reading, read_failure
@@ -52,10 +53,13 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
     sources = _printed_line(frame) if printed else sources
     if frame.file not in sources:
         return SourceReading()
-    reading = with_fields(_reading(root, frame, sources), given.parser)
+    values = Values(given.flags, given.env, given.fields)
+    reading = with_fields(_reading(root, frame, sources), given.parser, values)
     if not reading.readable:
         return SourceReading(more=reading.wants)
-    values = Values(given.flags, given.env, given.fields)
+    configuration = configuration_file(reading, given)
+    values = replace(values, facts=in_configuration(sources.get(configuration, "")))
+    reading = replace(reading, wants=(*reading.wants, *filter(None, [configuration])))
     read = constraint(reading, values, given.parser)
     if printed:
         return SourceReading(_as_printed(read, given), repairs(reading, values, given.parser, wishes), reading.wants)

@@ -194,7 +194,9 @@ def bind_arguments(node: ast.Call, function: Function, scope: Scope, inner: Scop
     params = [*spec.posonlyargs, *spec.args]
     static = any(last_name(d) == "staticmethod" for d in function.decorator_list)
     if inner.owner is not None and params and not static:
-        inner.aliases.add(params.pop(0).arg)
+        own = params.pop(0).arg
+        if inner.owns_settings():
+            inner.aliases.add(own)
     given = dict(zip((p.arg for p in params), node.args, strict=False))
     given |= {k.arg: k.value for k in node.keywords if k.arg}
     for name, default in _defaults(function).items():

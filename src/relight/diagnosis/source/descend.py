@@ -1,14 +1,12 @@
 """Follow the code from the start of a function to the line that failed, collecting what must have held on the way."""
 
 import ast
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from relight.diagnosis.source.blocks import forget, statement
 from relight.diagnosis.source.calls import bind_arguments
 from relight.diagnosis.source.expressions import UNROLLED, term
-from relight.diagnosis.source.facts import facts_of
+from relight.diagnosis.source.facts import Told, facts_of
 from relight.diagnosis.source.operands import operand_condition
 from relight.diagnosis.source.places import bind, items_of
 from relight.diagnosis.source.reading import Guard, Kind
@@ -27,10 +25,12 @@ class Frame:
     owner: ast.ClassDef | None
     statements: tuple[ast.stmt, ...]
 
-    def call_to(self, name: str) -> ast.Call | None:
-        """Return the call to a function of that name in the frame's innermost statement."""
+    def call_to(self, inner: "Frame") -> ast.Call | None:
+        """Return the call to the function of another frame in the innermost statement of this one."""
+        name = inner.function.name if inner.function else ""
+        named = {name, inner.owner.name} if name == "__init__" and inner.owner else {name}
         for stmt in reversed(self.statements):
-            calls = [n for n in ast.walk(stmt) if isinstance(n, ast.Call) and last_name(n.func) == name]
+            calls = [n for n in ast.walk(stmt) if isinstance(n, ast.Call) and last_name(n.func) in named]
             near = [c for c in calls if spans(c, self.line)] or calls
             if near:
                 return near[0]
@@ -58,7 +58,7 @@ class Outcome:
     guards: list[Guard]
     begin: int
     end: int
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    told: Told = field(default_factory=Told)
     checks: list[Term] = field(default_factory=list)
     scope: Scope | None = None
 
@@ -198,29 +198,29 @@ class Descent:
 
     def _follow_call(self, depth: int, scope: Scope, guards: list[Guard]) -> Outcome:
         frame, target = self._frames[depth], self._frames[depth + 1]
-        call = frame.call_to(target.function.name) if target.function else None
+        call = frame.call_to(target) if target.function else None
         inner = scope.enter(target.module, target.owner)
         if call is not None and target.function is not None:
             bind_arguments(call, target.function, scope, inner)
         return self._into(depth + 1, inner, guards)
 
     def _failed_assert(self, stmt: ast.Assert, scope: Scope, guards: list[Guard]) -> Outcome:
-        facts = facts_of(stmt.msg, self._message, scope)
+        told = facts_of(stmt.msg, self._message, scope)
         end = (stmt.msg or stmt).end_lineno or stmt.lineno
         words = ast.unparse(stmt.test)
-        return Outcome("assert", term(stmt.test, scope), words, guards, stmt.lineno, end, facts, scope=scope)
+        return Outcome("assert", term(stmt.test, scope), words, guards, stmt.lineno, end, told, scope=scope)
 
     def _raised(self, stmt: ast.Raise, scope: Scope, guards: list[Guard]) -> Outcome:
         """Return the innermost guard's opposite as the condition: that is what had to hold."""
         arguments = stmt.exc.args if isinstance(stmt.exc, ast.Call) else []
-        facts = facts_of(arguments[0] if arguments else None, self._message, scope)
+        told = facts_of(arguments[0] if arguments else None, self._message, scope)
         end = stmt.end_lineno or stmt.lineno
         if not guards:
-            return Outcome("raise", FALSE, "this line is never reached", [], stmt.lineno, end, facts, scope=scope)
+            return Outcome("raise", FALSE, "this line is never reached", [], stmt.lineno, end, told, scope=scope)
         *outer, last = guards
         words = last.words[5:-1] if last.words.startswith("not (") else f"not ({last.words})"
         begin = last.line if stmt.lineno - last.line < 30 else stmt.lineno
-        return Outcome("raise", negate(last.term), words, outer, begin, end, facts, scope=scope)
+        return Outcome("raise", negate(last.term), words, outer, begin, end, told, scope=scope)
 
 
 def _raised(stmt: ast.Raise) -> str:

@@ -154,7 +154,7 @@ NAMING = frozenset({*COMPARISONS, ".startswith"})
 
 def _suggested(name: str, terms: tuple[Term, ...], known: Known, far: float, *, exact: bool = False) -> Iterator[Value]:
     """Yield the values that comparisons with the field name; `exact` leaves out those around a bound."""
-    evaluation = Evaluation(known.lookup)
+    evaluation = known.evaluation()
     now = known.lookup(Field(name))
     for term in walk(*terms):
         if isinstance(term, Op) and term.name in (EXACT if exact else NAMING):

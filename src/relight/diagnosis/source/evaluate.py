@@ -86,16 +86,18 @@ def truth(value: Any) -> Any:
 class Evaluation:
     """One evaluation: `lookup` gives the value of a field or variable, `held` conditions known from the failure itself.
 
-    `held` maps the id of a term to its truth when the engine failed. `differs` builds further evaluations on this one:
-    what reads none of their changed names is taken from here.
+    `held` maps the id of a term to its truth when the engine failed, `told` to its value. `differs` builds further
+    evaluations on this one: what reads none of their changed names is taken from here.
     """
 
-    def __init__(self, lookup: Lookup, held: Mapping[int, bool] | None = None) -> None:
+    def __init__(
+        self, lookup: Lookup, held: Mapping[int, bool] | None = None, told: Mapping[int, Any] | None = None
+    ) -> None:
         self._lookup, self._held = lookup, held or {}
         self._before: Evaluation | None = None
         self._changed: frozenset[str] = frozenset()
         self._reads: dict[int, frozenset[str]] = {}
-        self._memo: dict[int, Any] = {}
+        self._memo: dict[int, Any] = dict(told or {})
 
     def differs(self, changed: Mapping[str, Any]) -> "Evaluation":
         """Return the evaluation in which some fields and variables have other values, all else as here."""

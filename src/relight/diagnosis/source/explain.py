@@ -14,7 +14,8 @@ from relight.words.parser import HostParser
 
 SAID: dict[Origin, str] = {
     "message": "the message says so", "resolved": "resolved by the engine", "command": "command line",
-    "environment": "environment", "default": "default", "unknown": "",
+    "environment": "environment", "default": "default", "model": "the model's configuration",
+    "unknown": "",
 }  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def operand(reading: Reading, known: Known) -> str:
     """Return the part of the condition that was false, in plain words, as far as the values tell."""
     if reading.condition is None:
         return ""
-    evaluation = Evaluation(known.lookup)
+    evaluation = known.evaluation()
     false = list(_false(reading.condition, evaluation, True))
     return "; ".join(said(term, known, holds=holds) for term, holds in false[:4])
 

@@ -43,6 +43,9 @@ def _name(node: ast.Name, scope: Scope) -> Term:
 def _attribute(node: ast.Attribute, scope: Scope) -> Term:
     if scope.is_settings(node.value):
         return calls.property_of(node.attr, scope) or field_of(node.attr, scope)
+    known = scope.names.get(dotted(node))
+    if known is not None:
+        return known
     return calls.member(node, scope) or opaque(node, scope)
 
 

@@ -1,25 +1,38 @@
 """Values that a message gives away: the text of an f-string laid over the message that was printed."""
 
 import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from relight.diagnosis.source.places import field_of
 from relight.diagnosis.source.scope import Scope
-from relight.diagnosis.source.terms import Field, Opaque
+from relight.diagnosis.source.syntax import dotted
+from relight.diagnosis.source.terms import Field, Op, Opaque, Term
 
 LONGEST = 4000
 
 
-def facts_of(template: ast.expr | None, message: str, scope: Scope) -> dict[str, Any]:
-    """Return what the interpolated expressions of `template` were, by field name or by their source."""
+@dataclass(frozen=True)
+class Told:
+    """What a message gives away: values by field name or by the source of the expression, and by the term it meant."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    terms: tuple[tuple[Term, Any], ...] = ()
+
+
+def facts_of(template: ast.expr | None, message: str, scope: Scope) -> Told:
+    """Return what the interpolated expressions of `template` were."""
     pieces = _pieces(template) if template is not None else None
     if pieces is None or len(message) > LONGEST:
-        return {}
+        return Told()
     texts = _laid_over(pieces, message)
-    found: dict[str, Any] = {}
-    for node, text in texts.items():
-        found[_key(node, scope)] = _value(text)
-    return found
+    values = {node: _value(text) for node, text in texts.items()}
+    meant = [(scope.names.get(dotted(node)), value) for node, value in values.items()]
+    return Told(
+        {_key(node, scope): value for node, value in values.items()},
+        tuple((term, value) for term, value in meant if isinstance(term, Op | Opaque)),
+    )
 
 
 def _pieces(node: ast.expr) -> list[str | ast.expr] | None:

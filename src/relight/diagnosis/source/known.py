@@ -1,19 +1,21 @@
 """Fields and variables of a condition -> flags of the host's parser, and the values they had."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from relight.diagnosis.source.evaluate import UNKNOWN
+from relight.diagnosis.source.evaluate import UNKNOWN, Evaluation
 from relight.diagnosis.source.reading import Reading
 from relight.diagnosis.source.terms import Env, Field, Opaque
 from relight.diagnosis.source.values import Values
 from relight.words.parser import HostParser, ParserFlag
 from relight.words.settings import FlagValue
 
-Origin: TypeAlias = Literal["message", "resolved", "command", "environment", "default", "unknown"]
+Origin: TypeAlias = Literal["message", "resolved", "command", "environment", "default", "model", "unknown"]
+CONFIG = re.compile(r"(?:\w+\.)*\w*config\.(\w+)|getattr\((?:\w+\.)*\w*config, '(\w+)'(?:, \w+)?\)")
 TRUE_WORDS = {"1", "true", "yes", "y", "on"}
 
 
@@ -57,27 +59,41 @@ class Known:
         """Return what a field held when the engine failed, and who says so."""
         if field in self.reading.facts:
             return self.reading.facts[field], "message"
-        if field in self.values.facts:
-            return self.values.facts[field], "resolved"
-        if field in self.values.resolved:
-            return self.values.resolved[field], "resolved"
+        for said in (self.values.facts, self.values.resolved):
+            if field in said:
+                return said[field], "resolved"
         flag, spelled = self.flag(field), self.given(field)
         if spelled is not None:
             return typed(self.values.flags[spelled], flag), "command"
         if flag is not None and not flag.required:
             return default(flag), "default"
-        return UNKNOWN, "unknown"
+        found = self.values.facts.get(f"config.{field}", UNKNOWN) if flag is None else UNKNOWN
+        return found, "unknown" if found is UNKNOWN else "model"
 
     def variable(self, env: Env) -> tuple[Any, Origin]:
         """Return what an environment variable was read as, and who says so."""
         text = self.values.env.get(env.name)
         return (env.default, "default") if text is None else (as_kind(text, env.kind), "environment")
 
+    def _of_model(self, text: str) -> Any:
+        name = asked_of_model(text)
+        return self.values.facts.get(f"config.{name}", UNKNOWN) if name else UNKNOWN
+
+    def evaluation(self, held: Mapping[int, bool] | None = None) -> Evaluation:
+        """Return an evaluation with what is known; `held` as there."""
+        return Evaluation(self.lookup, held, {id(term): value for term, value in self.reading.told})
+
     def lookup(self, term: Field | Env | Opaque) -> Any:
         """Return the value of a name, UNKNOWN where nothing tells it."""
         if isinstance(term, Opaque):
-            return self.reading.facts.get(term.text, UNKNOWN)
+            return self.reading.facts.get(term.text, self._of_model(term.text))
         return self.variable(term)[0] if isinstance(term, Env) else self.value(term.name)[0]
+
+
+def asked_of_model(text: str) -> str:
+    """Return the key of the model's configuration that an expression reads, "" where it reads none."""
+    found = CONFIG.fullmatch(text)
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def default(flag: ParserFlag) -> Any:

@@ -3,6 +3,7 @@
 import ast
 
 from relight.diagnosis.source.scope import Scope
+from relight.diagnosis.source.syntax import dotted
 from relight.diagnosis.source.terms import Const, Env, Field, Op, Opaque, Term, walk
 
 
@@ -40,10 +41,14 @@ def items_of(value: Term) -> list[Term] | None:
 def bind(target: ast.expr, value: Term, scope: Scope) -> None:
     """Give the names of an assignment target their values."""
     if isinstance(target, ast.Name):
+        for kept in [name for name in scope.names if name.startswith(f"{target.id}.")]:
+            del scope.names[kept]
         scope.names[target.id] = value
         scope.aliases.discard(target.id)
     elif isinstance(target, ast.Attribute) and scope.is_settings(target.value):
         scope.fields[target.attr] = value
+    elif isinstance(target, ast.Attribute) and dotted(target):
+        scope.names[dotted(target)] = value
     elif isinstance(target, ast.Tuple | ast.List):
         items = items_of(value)
         fits = items is not None and len(items) == len(target.elts)

@@ -85,7 +85,7 @@ def _outer(callers: Sequence[tuple[str, int]], target: Frame, module: Module, bu
     frames: list[Frame] = []
     inner = target
     for outer in given if callers else _inferred(target, module):
-        if outer is None or inner.function is None or outer.call_to(inner.function.name) is None:
+        if outer is None or inner.function is None or outer.call_to(inner) is None:
             break
         frames.insert(0, outer)
         inner = outer
@@ -125,7 +125,8 @@ def _reading(text: str, unread: Reading, outcome: Outcome, target: Frame, budget
         guards=tuple(outcome.guards),
         checks=tuple(outcome.checks[-CHECKS:]),
         related=tuple(_related(target, outcome)),
-        facts=outcome.facts,
+        facts=outcome.told.facts,
+        told=outcome.told.terms,
         excerpt=_rows(text, min(outcome.begin, unread.line), max(last, unread.line)),
         wants=tuple(budget.wants)[:WANTS],
     )

@@ -25,7 +25,8 @@ class Reading:
     `kind`: "assert", "raise", "type" (an operand of the wrong type), or "unread" with the reason in `why`.
     `condition` had to hold and did not; every one of `guards` held. `checks` are other conditions of the same function
     that must hold, `related` comparisons in it that say what values go together. `facts` are values the message gives
-    away, by field or by the source of the expression; `wants` are files that would tell more.
+    away, by field or by the source of the expression, `told` the same by the part of the condition; `wants` are files
+    that would tell more.
     """
 
     file: str
@@ -39,6 +40,7 @@ class Reading:
     checks: tuple[Term, ...] = ()
     related: tuple[Term, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    told: tuple[tuple[Term, Any], ...] = ()
     message: str = ""
     excerpt: tuple[tuple[int, str], ...] = ()
     wants: tuple[str, ...] = ()

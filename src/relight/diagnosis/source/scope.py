@@ -89,10 +89,14 @@ class Scope:
         """Return the scope of a function called from here: same settings, names of its own."""
         return Scope(module, self.budget, owner, {}, dict(self.fields), set(), [], self.checks, self.depth + 1)
 
+    def owns_settings(self) -> bool:
+        """Say whether `self` can be the settings here: a method of another class has a self of its own."""
+        return self.owner is None or "args" in (self.owner.name + self.module.file).lower()
+
     def is_settings(self, node: ast.expr) -> bool:
         """Say whether an expression stands for the settings object."""
         if isinstance(node, ast.Name):
-            own = node.id != "self" or self.owner is None or "args" in (self.owner.name + self.module.file).lower()
+            own = node.id != "self" or self.owns_settings()
             return node.id in self.aliases or (node.id in RECEIVERS and node.id not in self.names and own)
         if isinstance(node, ast.Attribute):
             return node.attr in RECEIVERS - {"self", "args", "config"} or node.attr.endswith("server_args")

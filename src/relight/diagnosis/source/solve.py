@@ -80,13 +80,13 @@ class Problem:
     def held(self) -> dict[int, bool]:
         """The truth of each part of the failure, as far as the failure itself proves it."""
         found: dict[int, bool] = {}
-        _assume(self.failure, True, Evaluation(self.known.lookup), found)
+        _assume(self.failure, True, self.known.evaluation(), found)
         return found
 
     @cached_property
     def doubted(self) -> frozenset[str]:
         """The names whose values, as far as known, contradict the failure: code this side of it has changed them."""
-        before = Evaluation(self.known.lookup)
+        before = self.known.evaluation()
         if before.truth(self.failure) is not False:
             return frozenset()
         atoms = [t for t in walk(self.failure) if id(t) in self.held and not (isinstance(t, Op) and t.name in JOINED)]
@@ -98,7 +98,7 @@ class Problem:
     def explained(self) -> frozenset[str]:
         """The names of the condition, where what is known of their values is why it did not hold."""
         condition = self.reading.condition or Const(True)
-        held = Evaluation(self.known.lookup).truth(condition)
+        held = self.known.evaluation().truth(condition)
         return names(condition) if held is False or held is FAULT else frozenset()
 
     # --- what may be edited
@@ -216,7 +216,7 @@ class Problem:
     @cached_property
     def _intact(self) -> list[Term]:
         """The other checks of the function that the values, as far as known, do not contradict already."""
-        before = Evaluation(self.known.lookup)
+        before = self.known.evaluation()
         return [check for check in self.reading.checks if before.truth(check) is not False]
 
     def _with(self, edits: tuple[Edit, ...]) -> Evaluation:
@@ -232,7 +232,7 @@ class Problem:
     @cached_property
     def _before(self) -> Evaluation:
         """The failure as it was."""
-        return Evaluation(self.known.lookup, self.held)
+        return self.known.evaluation(self.held)
 
     def _cost(self, edits: tuple[Edit, ...]) -> float:
         """Return what edits cost; to meet the condition is better than to avoid the question."""
