@@ -270,6 +270,20 @@ def test_a_dummy_yes_of_a_follower_makes_no_server_healthy(pair: Pair) -> None:
     assert "http" not in pair.hosts[1].asked
 
 
+def test_nodes_that_never_find_each_other_are_told_from_cards_that_do_not(pair: Pair) -> None:
+    pair.order["mode"] = "deploy"
+    begin = Act("[2026-11-29 10:00:01 TP0] Init torch distributed begin.\n")
+
+    record = pair.run(book(), goes(begin, first=begin))
+
+    found = record.attempts[0].diagnosis
+    assert (record.attempts[0].outcome, record.state) == ("hung", "failed")
+    assert found
+    assert found.cause
+    assert found.cause.signature == "relight-hung-init-nodes"
+    assert "NCCL_SOCKET_IFNAME" in found.next
+
+
 def test_all_cards_and_ports_are_locked_or_none(pair: Pair) -> None:
     pair.scripted(goes(follower(), first=healthy()))
     other = Owner("other", "u", "h", 1)

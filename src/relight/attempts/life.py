@@ -64,7 +64,8 @@ class Life:
         return self._ranks.fault(now, after=GRACE)
 
     def _ending(self, phase: str | None, why: str) -> Ending:
-        name = phase or "start"
+        name, nodes = phase or "start", len(self.vigil.site.nodes)
+        why += f", over {nodes} nodes" if nodes > 1 else ""
         self.vigil.site.note("hung", self.vigil.attempt.n, phase=name, reason=why)
         return Ending("hung", why, lines=(f"relight: hung: {name}: {why}",))
 
