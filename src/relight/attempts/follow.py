@@ -59,7 +59,8 @@ class Follower:
         if skip_to > self.offset:
             self._skip(skip_to)
         self._stream = open_stream(self.offset)
-        self._file = path.open("ab")
+        # Without a buffer: what a full disk did not take would be written once more at the end, and fail there.
+        self._file = path.open("ab", buffering=0)
         path.chmod(0o600)
 
     @property
@@ -131,9 +132,10 @@ class Follower:
         return tuple(marks)
 
     def _store(self, data: bytes) -> None:
+        left = memoryview(data)
         try:
-            self._file.write(data)
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as exc:
             raise RelightError(
                 f"the log cannot be stored: {exc.strerror}",
