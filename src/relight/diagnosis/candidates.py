@@ -11,6 +11,10 @@ from relight.logs.records import Record
 from relight.words.signature import Role
 
 SHORTEST_WRAPPED = 40
+_INSIDE = re.compile(
+    r"\b(?P<type>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*)|\((?P<q>['\"])(?P<quoted>.*?)(?P=q),?\))"
+)
+_BAD = re.compile(r"(?i)exception|crash|fatal|fail|error|died|abort")
 _BUILT_IN = re.compile(r"(?:\w+\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)|OutOfResources)$")
 
 
@@ -118,8 +122,19 @@ def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
         if rec.number in evidence.taken or not rec.body.strip():
             continue
         claims = matcher.claims(rec.body, phase=evidence.phases[index]) or _wrapped(evidence, matcher, index)
+        claims = claims or _named_inside(rec, matcher, evidence.phases[index])
         if claims:
             yield Candidate(index, rec, rec.body.strip(), evidence.phases[index], _strongest(claims))
+
+
+def _named_inside(rec: Record, matcher: Matcher, phase: str | None) -> list[Claim]:
+    """Return claims on an exception that an error line names inside itself: "the scheduler crashed: TypeError(...)"."""
+    found = _INSIDE.search(rec.body)
+    told = rec.level in {"ERROR", "CRITICAL"} or (found and _BAD.search(rec.body[: found.start()]))
+    if found is None or not told:
+        return []
+    message = found["quoted"] or found["message"] or ""
+    return [c for c in matcher.claims(f"{found['type']}: {message.strip()}", phase=phase) if c.signature.role == "root"]
 
 
 def _strongest(claims: list[Claim]) -> Claim:

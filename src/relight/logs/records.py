@@ -30,7 +30,7 @@ _WRAPPERS = tuple(
         r"\[\d+,\d+\]<std(?:out|err)>: ?",  # mpirun --tag-output
         rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>{_ISO}) ",  # cloud log viewers
         r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? +(?=\S)",
-        r"[-*\u2022] (?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists of what failed
+        r"(?:[-*\u2022>] ?|E {2,})(?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists, quotes, pytest
     )
 )
 _PREFIX = re.compile(
