@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from relight.testing import ManualClock
 from relight.testing.stream import ScriptedLog
 from relight.words.attempt import Exit
 from relight.words.knowledge import Knowledge
-from tests.attempts.conftest import Bench, book, healthy
+from relight.words.playbook import Budget
+from tests.attempts.conftest import Bench, book, crashed, healthy
 
 LOG = b"".join(b"line %04d of what a server says\n" % n for n in range(1000))
 
@@ -70,3 +72,26 @@ def test_of_a_long_healthy_life_only_the_end_is_copied(bench: Bench, monkeypatch
     assert "Decode batch 00399" in stored
     assert "Decode batch 00100" not in stored
     assert len(stored) < 1000
+
+
+def test_no_path_of_the_host_says_where_a_file_is_written(bench: Bench, tmp_path: Path) -> None:
+    host: Any = bench.scripted(lambda _: crashed("Traceback (most recent call last):\nRuntimeError: lost\n"))
+    asked = host.status
+    outside = tmp_path / "outside"
+    host.status = lambda attempt_id, **more: replace(asked(attempt_id, **more), log=f"../../../{outside.name}")
+    before = set(tmp_path.iterdir())
+
+    record = bench.run(book(budget=Budget(attempts=1)))
+
+    assert record.attempts[0].log == "attempts/001/server.log"
+    assert {p.name for p in set(tmp_path.iterdir()) - before} <= {"runs", "learned"}
+    assert not outside.exists()
+
+
+def test_everything_a_run_keeps_is_for_its_owner_only(bench: Bench) -> None:
+    record = bench.run(book(), lambda _: healthy())
+
+    kept = [Path(record.folder), *Path(record.folder).rglob("*")]
+    assert {oct(p.stat().st_mode & 0o777) for p in kept if p.is_dir()} == {"0o700"}
+    assert {oct(p.stat().st_mode & 0o777) for p in kept if p.is_file()} == {"0o600"}
+    assert any(p.name == "server.log" for p in kept)

@@ -208,6 +208,17 @@ def test_a_listener_is_found_with_its_process(host: AgentHost, url: str) -> None
     assert (found.pid, found.address) == (os.getpid(), "127.0.0.1")
 
 
+def test_nothing_of_ours_listens_on_the_host(host_at: Callable[..., AgentHost], engine: dict[str, str]) -> None:
+    host = host_at()
+    launched = host.launch(LaunchOrder("run-a-1", ["--stay"], env=engine, module="engine"))
+
+    agents = {p.pid for p in host.processes() if "relight-agent" in p.command or p.pid == launched.supervisor}
+
+    assert launched.supervisor in agents
+    assert len(agents) > 1
+    assert [x for x in host.listeners() if x.pid in agents] == []
+
+
 def test_a_lock_is_taken_renewed_refused_to_others_and_given_back(host_at: Callable[..., AgentHost]) -> None:
     host = host_at()
     assert host.lock(ME, gpus=(0, 1), port=30000) == ()

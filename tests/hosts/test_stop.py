@@ -1,5 +1,6 @@
 """A stop takes the whole tree, nothing else, and is verified; leftovers are found and cleared."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from relight.hosts.agent.processes import process
 from relight.hosts.agent.shared import SHM
 from relight.hosts.remote import AgentHost
 from relight.hosts.values import HostError
@@ -108,6 +110,27 @@ def test_a_foreign_process_is_never_touched(host: AgentHost, start: Start, until
     host.clean()
 
     assert not gone(stranger)
+
+
+def test_a_pid_that_was_given_to_another_process_is_not_hit(
+    host: AgentHost, start: Start, until: Until, stranger: int
+) -> None:
+    attempt = start("--exit", "1")
+    until(lambda: host.status(attempt).state == "ended")
+    folder = Path(host.status(attempt).log).parent
+    until((folder / "gone").exists)
+    # As if the number of the server had been given out again since.
+    state, began = json.loads((folder / "state.json").read_text()), process(stranger)
+    assert began
+    (folder / "state.json").write_text(json.dumps({**state, "server": [stranger, began.start - 1]}))
+    (folder / "tree.json").write_text(json.dumps({"seen": {str(stranger): began.start - 1}, "shm": {}}))
+    (folder / "gone").unlink()
+
+    assert host.stop(attempt, patience=0.2).left == ()
+    assert host.clean([attempt]) == ()
+
+    assert not gone(stranger)
+    (folder / "gone").touch()
 
 
 def test_a_stop_may_be_repeated_and_an_unknown_attempt_stopped(host: AgentHost, start: Start) -> None:
