@@ -139,6 +139,9 @@ def _named(listener: Listener) -> str:
 
 
 def _short(command: str, most: int = 80) -> str:
+    # What is served tells whose it is; the folder of the interpreter does not.
+    program, _, rest = command.partition(" ")
+    command = f"{program.rpartition('/')[2]} {rest}".strip()
     return command if len(command) <= most else f"{command[: most - 3]}..."
 
 
