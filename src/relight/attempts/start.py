@@ -48,6 +48,8 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()
         count_absence(site, vigil.away)
         touched = (f"relight: log touched: {follower.fault}",) if follower.fault else ()
+        if not vigil.status.supervised:
+            touched += ("relight: supervisor gone: how the server ends cannot be recorded",)
         return replace(
             ending, effective=effective, judged=(*ending.judged, *said, *touched), lines=(*ending.lines, *touched)
         )
