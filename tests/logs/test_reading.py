@@ -11,7 +11,7 @@ import zstandard
 from relight.config.phases import load_phases
 from relight.config.shipped import engine
 from relight.logs.find import finder
-from relight.logs.lines import split
+from relight.logs.lines import Line, split
 from relight.logs.marks import Marks
 from relight.logs.progress import Progress
 from relight.logs.read import read_log
@@ -135,3 +135,20 @@ def test_a_line_full_of_hits_is_sifted_in_one_go() -> None:
 
     assert 800_001 in {line.number for line in kept}
     assert len(kept) < 2000
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[1,0]<stderr>:",
+        "ERROR 2026-06-15T14:10:59.392125190Z ",
+        "2026-03-07 23:50:27,531 - __main__ - INFO - ",
+        "ERROR 01-29 20:00:47 worker_base.py:148] ",
+        "[20:21:47] ",
+        "E       ",
+        "> ",
+        "- ",
+    ],
+)
+def test_what_a_viewer_or_launcher_puts_before_an_exception_is_taken_off(prefix: str) -> None:
+    assert record(Line(1, 0, f"{prefix}ValueError: no")).body == "ValueError: no"

@@ -1,0 +1,186 @@
+"""Failures whose text nobody has written down get their kind from where they were raised and how they speak."""
+
+import pytest
+
+from relight.config.knowledge import load_knowledge
+from relight.diagnosis import diagnose
+from relight.logs.lines import split
+from relight.words.diagnosis import Diagnosis
+
+KNOWLEDGE = load_knowledge()
+AT = "[2026-03-01 10:00:00"
+SITE = "/opt/venv/lib/python3.11/site-packages"
+
+
+def read(*lines: str, argv: tuple[str, ...] = ()) -> Diagnosis:
+    return diagnose(split(["\n".join(lines).encode() + b"\n"]), KNOWLEDGE, name="log", argv=argv)
+
+
+def kind(*lines: str) -> str:
+    found = read(*lines)
+    return found.cause.kind if found.cause else found.verdict
+
+
+def raised(error: str, *places: str) -> list[str]:
+    frames = [f'  File "{SITE}/{file}", line 41, in {function}' for file, _, function in map(partition, places)]
+    return [f"{AT} TP0] Scheduler hit an exception: Traceback (most recent call last):", *frames, error]
+
+
+def partition(place: str) -> tuple[str, str, str]:
+    return place.partition(" ")
+
+
+SCHEDULER = "sglang/srt/managers/scheduler.py run_scheduler_process"
+
+
+@pytest.mark.parametrize(
+    ("error", "place", "expected"),
+    [
+        ("RuntimeError: the moon is full", "triton/compiler/compiler.py make_ir", "kernel.jit_compile"),
+        ("RuntimeError: the moon is full", "flashinfer/gemm/gemm_base.py run", "kernel.gemm"),
+        ("AssertionError", "sgl_kernel/elementwise.py rmsnorm", "kernel.unsupported_shape"),
+        ("RuntimeError: the moon is full", "flashinfer/comm/trtllm_ar.py create", "comm.custom_allreduce"),
+        ("RuntimeError: the moon is full", "torch/distributed/distributed_c10d.py barrier", "comm.nccl"),
+        ("AttributeError: the moon is full", "transformers/modeling_utils.py _prepare", "env.version"),
+        ("RuntimeError: the moon is full", "huggingface_hub/file_download.py http_get", "env.network"),
+        ("ValueError: the moon is full", "sglang/srt/managers/scheduler.py init_overlap", "args.conflict"),
+        ("ValueError: the moon is full", "sglang/srt/model_loader/loader.py _get_weights", "model.weights"),
+        ("AttributeError: the moon is full", "sglang/srt/managers/scheduler.py get_batch", "engine.bug"),
+    ],
+)
+def test_an_unknown_text_is_what_fails_where_it_was_raised(error: str, place: str, expected: str) -> None:
+    assert kind(*raised(error, SCHEDULER, place)) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ("RuntimeError: acme_fwd: head_size must be a multiple of 8", "kernel.unsupported_shape"),
+        ("ValueError: the checkpoint is missing 14 tensors", "model.weights"),
+        ("RuntimeError: acme requires grunge>=2.9, found grunge 2.6", "env.version"),
+        ("ValueError: Could not find AutoProcessor for the model", "model.processor"),
+        ("RuntimeError: CUDA_VISIBLE_DEVICES has 2 devices but tp=4 is requested", "env.gpu_count"),
+        ("AssertionError: fa3 or triton is required for the acme model but got ascend", "assertion.backend"),
+    ],
+)
+def test_an_unknown_text_is_what_its_words_speak_of(error: str, expected: str) -> None:
+    assert kind(error) == expected
+
+
+def test_an_unknown_text_is_less_certain_than_a_known_one() -> None:
+    guessed = read(*raised("RuntimeError: the moon is full", SCHEDULER, "triton/compiler/compiler.py make_ir")).cause
+    known = read("RuntimeError: CUDA error: an illegal memory access was encountered").cause
+
+    assert guessed
+    assert known
+    assert guessed.confidence < known.confidence
+
+
+def test_an_exception_of_a_class_of_its_own_counts_as_an_exception() -> None:
+    error = "acme.masks.ChannelMaskMissing: no mask for layer 3"
+
+    assert kind(*raised(error, "sglang/srt/server_args.py check_server_args")) == "args.conflict"
+
+
+def test_what_the_log_says_before_a_traceback_belongs_to_it() -> None:
+    log = raised("TimeoutError: timed out", "urllib3/connection.py getresponse")
+    log[0] = f"{AT}] Initialization failed. warmup error: Traceback (most recent call last):"
+
+    assert kind(*log) == "hang.warmup"
+
+
+def test_a_message_that_begins_on_the_next_line_is_the_exception_s() -> None:
+    found = read("ImportError:", "[sgl_kernel] CRITICAL: Could not load any common_ops library!").cause
+
+    assert found
+    assert (found.kind, found.line) == ("env.abi", 1)
+
+
+def test_a_library_s_error_name_goes_on_with_the_message_before_it() -> None:
+    found = read(
+        "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:81, unhandled system error",
+        "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.",
+    ).cause
+
+    assert found
+    assert found.line == 1
+
+
+def test_an_exception_named_inside_an_error_line_counts() -> None:
+    assert kind(f"{AT}] The scheduler crashed: TypeError(\"'NoneType' object is not callable\")") == "engine.bug"
+
+
+def test_killed_alone_was_killed_and_after_a_signal_of_the_server_it_is_a_consequence() -> None:
+    sigquit = f"{AT}] Received sigquit from a child process. It usually means the child failed."
+
+    assert kind(f"{AT}] Load weight begin. avail mem=94.0 GB", "Killed") == "process.killed"
+    assert kind(sigquit, "Killed") == "comm.peer_died"
+
+
+def test_a_missing_compiler_is_the_cause_of_a_build_that_failed() -> None:
+    log = ("RuntimeError: ninja exited with status 127", "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found")
+
+    assert kind(*log) == "env.toolchain"
+
+
+def test_a_short_excerpt_of_harmless_warnings_shows_no_failure() -> None:
+    warning = "Setup Custom allreduce failed with CUDART error: peer access is not supported between these two devices."
+
+    assert read(f"{AT} TP0] sglang is using nccl==2.27.3", f"{AT} TP1] {warning}").verdict == "healthy"
+
+
+def test_a_web_server_s_log_is_the_engine_s_where_its_command_is_known() -> None:
+    log = [
+        "INFO:     Started server process [7]",
+        "INFO:     Waiting for application startup.",
+        "INFO:     Application startup complete.",
+        "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use",
+        "INFO:     Waiting for application shutdown.",
+        "INFO:     Application shutdown complete.",
+    ]
+    found = read(*log, argv=("--model-path", "m", "--port", "8000"))
+
+    assert found.cause
+    assert found.cause.kind == "comm.port_in_use"
+
+
+def test_a_value_named_instead_of_the_refused_one_is_proposed_first() -> None:
+    message = "ValueError: FlashInfer decode is not compatible with --mamba-scheduler-strategy no_buffer."
+    found = read(
+        f"{message} Please use extra_buffer.",
+        argv=("--model-path", "m", "--mamba-scheduler-strategy", "no_buffer"),
+    )
+
+    assert dict(found.repairs[0].set) == {"mamba-scheduler-strategy": "extra_buffer"}
+
+
+def test_a_refused_choice_is_captured_without_its_quotes() -> None:
+    found = read("launch_server.py: error: argument --attention-backend: invalid choice: 'fa5' (choose from 'fa3')")
+
+    assert found.cause
+    assert found.cause.facts["value"] == "fa5"
+
+
+def test_a_variable_that_this_version_does_not_read_is_not_proposed() -> None:
+    text = "AssertionError: mm_fp4 does not support backend 'acme' with capability 120"
+    old, new = (read(f"{AT}] server_args=ServerArgs(...)", f"Version: sglang {v}", text) for v in ("0.5.9", "0.5.23"))
+    names = {name for found in (old, new) for repair in found.repairs for name in repair.set_env}
+    known = KNOWLEDGE.env_names_for(None)
+
+    assert {n for n in names if n.startswith("SGLANG_")} <= known
+
+
+def test_a_module_that_no_flag_asks_for_is_a_person_s_work_and_blames_none() -> None:
+    missing = read("ModuleNotFoundError: No module named 'orjson'")
+    asked = read("ModuleNotFoundError: No module named 'llguidance'")
+
+    assert missing.cause
+    assert asked.cause
+    assert (missing.action, missing.cause.blames) == ("person", ())
+    assert asked.cause.blames == ("grammar-backend",)
+
+
+def test_a_hang_while_weights_are_loaded_does_not_blame_the_tuner() -> None:
+    found = read("relight: hung: load_weights: silent for 600 s and no sign of life")
+
+    assert not any("disable-flashinfer-autotune" in repair.set for repair in found.repairs)
