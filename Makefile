@@ -22,7 +22,7 @@ test: setup
 
 test-real: setup
 	sh scripts/real-env "$(PYTHON)" "$(REAL)"
-	RELIGHT_REAL="$(REAL)" $(BIN)/pytest -m real tests/real
+	RELIGHT_REAL="$(REAL)" $(BIN)/pytest -m "real and not soak" tests/real
 
 soak: setup
 	$(BIN)/pytest -m "soak" --timeout 3600

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from relight.hosts.values import HttpAnswer, HttpRequest, LaunchOrder, Status
+from relight.hosts.values import HttpAnswer, HttpRequest, LaunchOrder, Ran, Status
 from relight.testing import Act
 from relight.words.attempt import Exit, Record
 from relight.words.errors import UnreachableError
 from relight.words.host import HostProcess
 from relight.words.playbook import Budget
 from tests.attempts.conftest import Bench, book, generated, healthy, sound
+from tests.attempts.test_stacks import DUMP
 
 DAY = 86_400.0
 ONE = book(budget=Budget(attempts=1))
@@ -78,6 +79,28 @@ def test_a_lost_rank_of_a_start_is_noticed_within_seconds_too(bench: Bench) -> N
     assert record.attempts[0].outcome == "hung"
     assert host.clock.monotonic() < 60.0
     assert cause(record).kind == "hang.startup"
+
+
+def test_a_server_that_stops_answering_while_it_is_judged_is_hung_and_its_stacks_are_kept(bench: Bench) -> None:
+    ready: list[bool] = []
+
+    def answers(request: HttpRequest) -> HttpAnswer:
+        if request.body:
+            ready.append(True)
+            return HttpAnswer(None, error="timeout", seconds=request.timeout)
+        health_path = "/health" in request.url
+        return HttpAnswer(503, seconds=20.0) if ready and health_path else sound(request)
+
+    host: Any = bench.scripted(lambda _: replace(healthy(), answers=answers))
+    host.commands = lambda argv: Ran(0, DUMP.format(line=7).encode() if argv[0] == "py-spy" else b"", b"")
+
+    record = bench.run(ONE)
+
+    first = record.attempts[0]
+    assert (first.outcome, cause(record).kind) == ("hung", "hang.health")
+    assert "all_reduce (torch/distributed/distributed_c10d.py:2810)" in first.remarks[0]
+    assert first.logs[1:] == ("attempts/001/hung.txt",)
+    assert len(ready) == 1
 
 
 def test_what_was_only_stopped_is_launched_again_unchanged(bench: Bench) -> None:
