@@ -242,6 +242,24 @@ def test_judge_off_ends_with_the_health_path(book: Book) -> None:
     assert server.stages() == ["ready"]
 
 
+@pytest.mark.parametrize(("told", "measured"), [(2.318, 2.32), (None, None)])
+def test_what_speculation_brings_is_asked_after_the_load(
+    book: Book, told: float | None, measured: float | None
+) -> None:
+    server = Pretended()
+
+    def answer(question: Question) -> Answered:
+        loaded = any(a.stage.startswith("load of") for a in server.asks)
+        state = {"avg_spec_accept_length": told} if loaded and told else {}
+        says = json.dumps({"version": "0.5.9", "speculative_algorithm": "NEXTN", "internal_states": [state]})
+        return Answered(question, 200, says) if question.role == "server" else sound(question)
+
+    server.answer = answer
+    verdict = server.talk(session(Health(soak=1), book, Facts(version="0.5.9")))
+
+    assert verdict.measured.get("accept_length") == measured
+
+
 @pytest.mark.parametrize(("takes", "sizes"), [(1, [1]), (8, [1, 8]), (48, [1, 8, 48]), (500, [1, 8, 64])])
 def test_a_load_has_the_usual_sizes_as_far_as_the_server_takes_them(book: Book, takes: int, sizes: list[int]) -> None:
     def answer(question: Question) -> Answered:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from relight.attempts.judge.answers import Answered, read_reply
+from relight.attempts.judge.answers import Answered, parsed, read_reply
 
 
 def figures(answers: Sequence[Answered]) -> Mapping[str, float]:
@@ -32,3 +32,12 @@ def first_token(answer: Answered) -> Mapping[str, float]:
     """Return how long a request for one token took, as `time_to_first_token` in seconds."""
     good = answer.status == 200 and answer.seconds > 0
     return {"time_to_first_token": round(answer.seconds, 3)} if good else {}
+
+
+def accepted(answer: Answered) -> Mapping[str, float]:
+    """Return the `accept_length` that the server's description of itself gives, {} where it gives none."""
+    data = parsed(answer) if answer.status == 200 else None
+    states = data.get("internal_states") if isinstance(data, dict) else None
+    told = [s.get("avg_spec_accept_length") for s in states or () if isinstance(s, dict)]
+    lengths = [float(x) for x in told if isinstance(x, int | float) and not isinstance(x, bool)]
+    return {"accept_length": round(fmean(lengths), 2)} if lengths else {}

@@ -12,7 +12,7 @@ from relight.attempts.judge import plan
 from relight.attempts.judge.answers import Answered, Question, read_reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts, learn, measure
-from relight.attempts.judge.figures import figures, first_token, rate
+from relight.attempts.judge.figures import accepted, figures, first_token, rate
 from relight.attempts.judge.verdict import Verdict, judge, standing
 from relight.words.playbook import Health
 
@@ -51,7 +51,7 @@ class Talk:
 
     def verdict(self, answers: Sequence[Answered]) -> Verdict:
         """Return the verdict over `answers` with the figures of the whole conversation."""
-        return replace(judge(answers, self.health, self.book), measured={**figures(self.answers), **self.cost})
+        return replace(judge(answers, self.health, self.book), measured={**self.cost, **figures(self.answers)})
 
 
 Conversation: TypeAlias = Generator[Ask, Got, Verdict]
@@ -179,7 +179,16 @@ def _load(talk: Talk) -> Conversation:
     if talk.health.soak > 0:
         got = yield Ask((plan.first_token_question(talk.book, talk.facts),), "first token")
         talk.cost.update(first_token(got.answers[0]))
+        yield from _ask_acceptance(talk)
     return verdict
+
+
+def _ask_acceptance(talk: Talk) -> Generator[Ask, Got, None]:
+    """Ask the server what speculation brought under the load: not every version says so with each answer."""
+    if talk.facts.speculation:
+        asked = tuple(q for q in plan.fact_questions(talk.book, talk.facts) if q.role == "server")
+        got = yield Ask(asked, "speculation")
+        talk.cost.update(accepted(got.answers[0]))
 
 
 def _look_again(talk: Talk) -> Conversation:
