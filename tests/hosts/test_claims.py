@@ -96,6 +96,14 @@ def test_two_work_folders_of_one_account_are_kept_apart_too(host_at: Make, tmp_p
     assert list((tmp_path / "second" / "locks").glob("*.json"))
 
 
+def test_nodes_of_one_run_on_one_machine_are_in_nobodys_way(host_at: Make, tmp_path: Path) -> None:
+    first, second = host_at(), host_at(workdir=tmp_path / "second")
+
+    assert first.lock(ME, gpus=(0,), port=30000) == ()
+    assert second.lock(ME, gpus=(0,), port=30000) == ()
+    assert second.lock(YOU, gpus=(0,), port=None) != ()
+
+
 def test_a_claim_that_nobody_renews_is_over(host_at: Make, tmp_path: Path) -> None:
     first, second = host_at(), host_at(workdir=tmp_path / "second")
     first.lock(ME, gpus=(0,), port=None)

@@ -57,7 +57,7 @@ def claim(site: Site, owner: dict[str, Any], wanted: list[str]) -> list[dict[str
     publish(path, new)
     if held:  # whoever came later has seen it
         return []
-    others = [c for c in claims_of_others(folder, site) if set(c["wanted"]) & set(wanted)]
+    others = [c for c in claims_of_others(folder, site, owner["run"]) if set(c["wanted"]) & set(wanted)]
     if others:
         with suppress(OSError):
             os.unlink(path)
@@ -123,8 +123,11 @@ def publish(path: str, content: dict[str, Any]) -> None:
         os.unlink(part)
 
 
-def claims_of_others(folder: str, site: Site) -> list[dict[str, Any]]:
-    """Return the claims that count and are not of this account's work folder; our own that do not are removed."""
+def claims_of_others(folder: str, site: Site, run: str) -> list[dict[str, Any]]:
+    """Return the claims that count and are not of this account's work folder or run; our own that do not are removed.
+
+    Nodes of one run may be work folders of one machine.
+    """
     found = []
     with suppress(OSError):
         for name in sorted(os.listdir(folder)):
@@ -133,9 +136,14 @@ def claims_of_others(folder: str, site: Site) -> list[dict[str, Any]]:
                 other = read_claim(path)
                 if other and other["uid"] == os.getuid() and not counts(other):
                     os.unlink(path)
-                elif other and counts(other) and (other["uid"], other["workdir"]) != (os.getuid(), site.workdir):
+                elif other and counts(other) and not is_same(other, site, run):
                     found.append(dict(other, account=user_name(other["uid"])))
     return found
+
+
+def is_same(other: dict[str, Any], site: Site, run: str) -> bool:
+    """Say whether a claim is of this account, and of this work folder or this run."""
+    return other["uid"] == os.getuid() and (other["workdir"] == site.workdir or other["owner"]["run"] == run)
 
 
 def read_claim(path: str) -> dict[str, Any] | None:
