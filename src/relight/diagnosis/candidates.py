@@ -15,6 +15,8 @@ _INSIDE = re.compile(
     r"\b(?P<type>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*)|\((?P<q>['\"])(?P<quoted>.*?)(?P=q),?\))"
 )
 _BAD = re.compile(r"(?i)exception|crash|fatal|fail|error|died|abort")
+_RAISE = re.compile(r"\s*raise \w+\(")
+"""Source that a traceback shows; the exception it raises stands elsewhere."""
 _BUILT_IN = re.compile(r"(?:\w+\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)|OutOfResources)$")
 
 
@@ -73,11 +75,15 @@ def _judged(block: Block, evidence: Evidence, matcher: Matcher) -> Candidate:
 
 
 def _texts(block: Block) -> dict[str, None]:
-    """Return the ways to read an exception: as printed, after what the log says before it, as one of a plain type."""
+    """Return the ways to read an exception: as printed, after what the log says before it, as one of a plain type.
+
+    An assertion that says nothing is read with the line that asserts.
+    """
     text = block.text()
     said = [f"{block.prefix} {text}"] if block.prefix and block.frames else []
     plain = [f"Exception: {text.partition(': ')[2]}"] if block.frames and not _BUILT_IN.match(block.type) else []
-    return dict.fromkeys((text, block.text(""), *said, *plain))
+    condition = [f"{text}: {block.frames[-1].text}"] if block.frames and text == "AssertionError" else []
+    return dict.fromkeys((text, block.text(""), *said, *plain, *condition))
 
 
 def _phase_of(block: Block, evidence: Evidence) -> str | None:
@@ -119,7 +125,7 @@ def _for_the_user(text: str) -> bool:
 
 def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
     for index, rec in enumerate(evidence.records):
-        if rec.number in evidence.taken or not rec.body.strip():
+        if rec.number in evidence.taken or not rec.body.strip() or (evidence.chains and _RAISE.match(rec.body)):
             continue
         claims = matcher.claims(rec.body, phase=evidence.phases[index]) or _wrapped(evidence, matcher, index)
         claims = claims or _named_inside(rec, matcher, evidence.phases[index])
@@ -142,11 +148,16 @@ def _strongest(claims: list[Claim]) -> Claim:
     return next((c for c in claims if c.signature.role == "noise"), claims[0])
 
 
+def _begins(rec: Record) -> bool:
+    """Say whether a line begins a record by what a logger wrote before it."""
+    return rec.fresh or rec.level is not None
+
+
 def _wrapped(evidence: Evidence, matcher: Matcher, index: int) -> list[Claim]:
     """Return claims on a line together with the next one: a message that was cut in two."""
     body = evidence.records[index].body
     after = evidence.records[index + 1] if index + 1 < len(evidence.records) else None
-    if len(body) < SHORTEST_WRAPPED or after is None or after.fresh or after.number in evidence.taken:
+    if len(body) < SHORTEST_WRAPPED or after is None or _begins(after) or after.number in evidence.taken:
         return []
     for glue in ("", " "):
         claims = matcher.claims(body + glue + after.body.strip(), phase=evidence.phases[index])

@@ -26,6 +26,8 @@ _UNDO = re.compile(
     r"|conflicts?|turn off|not support|instead of|unless|only supported|is only|only supports?)\b",
     re.IGNORECASE,
 )
+_UNLESS = re.compile(r"\b(?:unless|except when|only (?:if|when)) (?:(?:you|the) )?(?:set|pass|enable|use)?\s*[`'\"]?$")
+"""What stands before a flag or variable that would lift the refusal."""
 _ALONE = re.compile(
     r"\b(?:[Uu]se|[Tt]ry|[Ss]et|[Pp]ass|[Ss]witch to|[Cc]onsider) (?:using )?[`'\"]?(?P<value>[a-z][\w-]*)[`'\"]?"
 )
@@ -70,6 +72,8 @@ def _in_clause(clause: str, number: int) -> Iterator[Mention]:
 
 def _mood(before: str, clause: str) -> tuple[bool, bool]:
     """Say whether the clause advises what follows `before`, and whether it speaks against it: the nearest verb."""
+    if _UNLESS.search(before):
+        return True, False
     do = max((m.end() for m in _DO.finditer(before)), default=-1)
     undo = max((m.end() for m in _UNDO.finditer(before)), default=-1)
     later = _UNDO.search(clause, len(before))

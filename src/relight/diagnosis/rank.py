@@ -66,11 +66,16 @@ def _survived(candidate: Candidate, evidence: Evidence) -> bool:
         return False
     moved = evidence.progress.moved
     if not candidate.fatal:
-        return max(moved.values(), default=0) > candidate.record.number
-    if candidate.block is None:
+        return max([*moved.values(), *_begun(evidence)], default=0) > candidate.record.number
+    if candidate.block is None or (candidate.claim and candidate.claim.signature.fatal):
         return False
     rank = candidate.block.rank or candidate.record.rank
     return moved.get(rank, 0) > candidate.record.number
+
+
+def _begun(evidence: Evidence) -> list[int]:
+    """Return the lines at which phases began."""
+    return [span.first.line for phase, span in evidence.progress.spans.items() if phase != "shutdown"]
 
 
 def _remarked(candidate: Candidate) -> bool:
