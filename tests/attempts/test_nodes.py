@@ -156,6 +156,22 @@ def test_each_node_gets_its_own_variables_and_secrets(pair: Pair, monkeypatch: p
     assert "NCCL_SOCKET_IFNAME" not in record.final.env
 
 
+def test_the_playbook_s_variable_goes_for_all_nodes_and_a_repair_does_not_undo_what_a_node_needs(pair: Pair) -> None:
+    own = {"NCCL_SOCKET_IFNAME": "eth0", "NCCL_P2P_LEVEL": "PIX"}
+    pair.specs = (replace(SPECS[0], env=own), replace(SPECS[1], env={**own, "NCCL_SOCKET_IFNAME": "ens5"}))
+    loop = "RuntimeError: Gloo connectFullMesh failed with [/pytorch/third_party/gloo/gloo/pair.cc:144] no error\n"
+    healed: list[dict[str, str]] = []
+
+    def play(order: LaunchOrder) -> Act:
+        healed.append(dict(order.env))
+        return Act(loop, exit=KILLED, ends=1.0)
+
+    pair.run(book(env={"NCCL_P2P_LEVEL": "SYS"}, budget=Budget(attempts=3)), play)
+
+    assert {env["NCCL_P2P_LEVEL"] for env in healed} == {"SYS"}
+    assert {env["NCCL_SOCKET_IFNAME"] for env in healed} == {"eth0", "ens5"}
+
+
 def test_the_log_of_each_node_is_stored_to_the_byte(pair: Pair) -> None:
     record = pair.run(book(), goes(follower(), first=healthy()))
 

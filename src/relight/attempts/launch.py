@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from relight.attempts.order import RunOrder
 from relight.attempts.site import Site
 from relight.hosts.nodes import own_env
 from relight.hosts.values import Launched, LaunchOrder, NodeOrder
@@ -37,15 +38,23 @@ def _nodes(site: Site) -> tuple[NodeOrder, ...]:
     specs = site.order.hosts
     if len(specs) < 2:
         return ()
+    # What the playbook or the command line says goes for all nodes; a repair does not undo what a node needs.
+    asked = {*site.order.spec.env, *_asked_variables(site.order)}
     return tuple(
         NodeOrder(
             rank,
-            own_env(spec, site.order.spec.env),
+            own_env(spec, asked),
             revealed(spec.secrets, f"hosts.{spec.name}.secrets"),
             revealed(spec.secret_flags, f"hosts.{spec.name}.secret-flags"),
         )
         for rank, spec in enumerate(specs)
     )
+
+
+def _asked_variables(order: RunOrder) -> set[str]:
+    """Return the variables that the operator names for the whole server."""
+    of_levers = (name for lever in order.playbook.levers for variant in lever.variants for name in variant.env)
+    return {*order.playbook.env, *order.overrides.set_env, *order.overrides.unset_env, *of_levers}
 
 
 def revealed(sources: Mapping[str, SecretSource], place: str) -> dict[str, Secret]:

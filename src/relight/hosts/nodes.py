@@ -1,6 +1,6 @@
 """Several hosts that carry one server. The first is node 0: it answers HTTP, and it speaks for all where one must."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -58,9 +58,9 @@ def joined(specs: Sequence[HostSpec]) -> HostSpec:
     return replace(specs[0], env=shared)
 
 
-def own_env(spec: HostSpec, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a node that are not the same on all."""
-    return {name: value for name, value in spec.env.items() if name not in shared}
+def own_env(spec: HostSpec, common: Collection[str]) -> dict[str, str]:
+    """Return the variables of a node that are its own: those that are not `common` to all."""
+    return {name: value for name, value in spec.env.items() if name not in common}
 
 
 class Nodes:
@@ -372,7 +372,7 @@ def _share(order: LaunchOrder, given: NodeOrder) -> LaunchOrder:
         order,
         attempt_id=node_attempt(order.attempt_id, given.rank),
         argv=node_argv(order.argv, given.rank),
-        env={**given.env, **order.env},
+        env={**order.env, **given.env},
         secrets=given.secrets or order.secrets,
         secret_flags=given.secret_flags or order.secret_flags,
         nodes=(),
