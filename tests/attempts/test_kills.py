@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,11 +13,11 @@ from relight.attempts.clock import stamp
 from relight.attempts.loop import run
 from relight.attempts.order import RunOrder
 from relight.hosts.values import HttpAnswer, HttpRequest, LaunchOrder
-from relight.journal.journal import Journal
+from relight.journal.journal import Journal, mark
 from relight.testing import Act
 from relight.testing.faults import FaultyHost, Fuse, KilledError
 from relight.words.attempt import Exit, Record
-from relight.words.errors import UnreachableError
+from relight.words.errors import BusyError, UnreachableError
 from relight.words.events import Event
 from relight.words.playbook import Budget, Playbook, Variant
 from tests.attempts.conftest import PORT, Bench, book, crashed, generated, healthy, lever, sound
@@ -189,9 +190,15 @@ def check(name: str, bench: Bench, share: int, kind: str = "kill") -> int:
     killing = Killing(bench, CASES[name], unreachable if kind == "link" else KilledError)
     undisturbed, fuse = killing.carry("")
     chosen = tried(tuple(fuse.points), share)
-    ends = {at: killing.carry(at)[0] for at in chosen}
-    assert {at: end for at, end in ends.items() if end != undisturbed} == {}, undisturbed
+    ends = {at: comparable(killing.carry(at)[0], name, kind) for at in chosen}
+    same = comparable(undisturbed, name, kind)
+    assert {at: end for at, end in ends.items() if end != same} == {}, undisturbed
     return len(chosen)
+
+
+def comparable(end: Outcome, name: str, kind: str) -> Outcome:
+    """Return what must be the same: a server that is kept is waited for a day, and deaths of yesterday do not count."""
+    return replace(end, outcomes=(), launched=()) if (name, kind) == ("kept", "link") else end
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -202,6 +209,56 @@ def test_wherever_the_controller_is_killed_the_run_ends_the_same(name: str, benc
 @pytest.mark.parametrize("name", ["healthy at once", "two failures"])
 def test_wherever_the_link_is_lost_for_good_the_run_says_unreachable_and_goes_on(name: str, bench: Bench) -> None:
     assert check(name, bench, share=60, kind="link") > 2
+
+
+ENDS = {
+    "healthy": ("healthy at once", {}), "exhausted": ("exhausted", {}), "person": ("person", {}),
+    "failed": ("two failures", {"mode": "deploy"}), "budget": ("two failures", {"max_attempts": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_a_run_that_is_over_may_be_resumed_and_stays_what_it_is(state: str, bench: Bench) -> None:
+    name, bench.order = ENDS[state]
+    case = CASES[name]
+    first = bench.run(case.playbook, case.play)
+    launched = len(bench.host.orders)
+
+    with Journal(bench.folder) as journal:
+        again = bench.go_on(case.playbook, journal)
+
+    assert first.state == again.state == state
+    assert len(again.attempts) == len(first.attempts)
+    assert len(bench.host.orders) == launched
+    assert len([p for p in bench.host.processes() if p.ours]) == (state == "healthy")
+    assert not bench.host.locks
+
+
+@pytest.mark.parametrize("state", ["busy", "unreachable", "interrupted", "replaced"])
+def test_a_run_that_was_broken_off_is_resumed_to_its_end(state: str, bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+    asked, breaks = host.processes, {"unreachable": unreachable(), "interrupted": KeyboardInterrupt(),
+                                     "busy": BusyError("gpu 0 held by somebody", place="box")}  # fmt: skip
+
+    def broken(**more: float) -> Any:
+        host.processes = asked
+        if state in breaks:
+            raise breaks[state]
+        return asked(**more)
+
+    host.processes = broken
+    with suppress(UnreachableError, KeyboardInterrupt, BusyError):
+        bench.run(book())
+    if state == "replaced":
+        host.stop(f"{bench.folder.name}.1")
+        mark(bench.folder, at=stamp(host.clock.now()), changes={"state": "replaced"})
+    with Journal(bench.folder) as journal:
+        assert journal.record.state == state
+
+        again = bench.go_on(book(), journal)
+
+    assert again.state == "healthy"
+    assert len([p for p in host.processes() if p.ours]) == 1
 
 
 @pytest.mark.soak

@@ -1,6 +1,7 @@
 """The agent is one program of the standard library that old Pythons can run, started by a line any shell reads."""
 
 import ast
+import inspect
 import shlex
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from relight.hosts.channel import open_channel
+from relight.hosts.interface import Host, HttpRequest
 from relight.hosts.local import LocalPipe
 from relight.hosts.program import agent_modules, agent_source, agent_version, opening, python_of, start_line
+from relight.hosts.remote import AgentHost
 from relight.words.errors import UsageError
 
+LIMITS = {"timeout", "patience", "request"}
 AGENT = Path(__file__).parents[2] / "src" / "relight" / "hosts" / "agent"
 
 
@@ -127,3 +131,12 @@ def test_the_start_line_is_words_and_single_quotes_only() -> None:
 
 def test_the_version_of_the_agent_names_its_source() -> None:
     assert len(agent_version()) == 12
+
+
+def test_every_question_to_a_host_has_a_time_limit() -> None:
+    own = {"close", "follow"}  # the one asks nothing, the other's reads have one
+    for host in (Host, AgentHost):
+        asked = {name: f for name, f in vars(host).items() if not name.startswith("_") and inspect.isfunction(f)}
+        unlimited = {n for n, f in asked.items() if not LIMITS & set(inspect.signature(f).parameters)}
+        assert unlimited == own
+    assert HttpRequest("http://127.0.0.1").timeout > 0
