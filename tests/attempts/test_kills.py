@@ -211,7 +211,7 @@ def test_wherever_the_link_is_lost_for_good_the_run_says_unreachable_and_goes_on
     assert check(name, bench, share=60, kind="link") > 2
 
 
-ENDS = {
+ENDS: dict[str, tuple[str, dict[str, object]]] = {
     "healthy": ("healthy at once", {}), "exhausted": ("exhausted", {}), "person": ("person", {}),
     "failed": ("two failures", {"mode": "deploy"}), "budget": ("two failures", {"max_attempts": 1}),
 }  # fmt: skip

@@ -143,7 +143,7 @@ def claims_of_others(folder: str, site: Site, run: str) -> list[dict[str, Any]]:
 
 def is_same(other: dict[str, Any], site: Site, run: str) -> bool:
     """Say whether a claim is of this account, and of this work folder or this run."""
-    return other["uid"] == os.getuid() and (other["workdir"] == site.workdir or other["owner"]["run"] == run)
+    return bool(other["uid"] == os.getuid() and (other["workdir"] == site.workdir or other["owner"]["run"] == run))
 
 
 def read_claim(path: str) -> dict[str, Any] | None:
