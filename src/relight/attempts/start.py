@@ -47,7 +47,8 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         effective = in_effect(guide_of(site.order.playbook.engine), follower.progress, info)
         said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()
         count_absence(site, vigil.away)
-        touched = (f"relight: log touched: {follower.fault}",) if follower.fault else ()
+        faults = (one.fault for one in (follower, *peers) if one.fault)
+        touched: tuple[str, ...] = tuple(f"relight: log touched: {fault}" for fault in faults)
         if not vigil.status.supervised:
             touched += ("relight: supervisor gone: how the server ends cannot be recorded",)
         return replace(
