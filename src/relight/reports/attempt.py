@@ -310,7 +310,10 @@ def _node(node: NodeEnd) -> tuple[str, str, str, str]:
 
 
 def _own_log(node: NodeEnd) -> str:
-    return f"`{shorten(node.text, _LONGEST, placeholder=' ...')}` ({node.kind})" if node.text else node.kind or "-"
+    if not node.text:
+        return node.kind or "-"
+    kind = f" ({node.kind})" if node.kind else ""
+    return f"`{shorten(node.text, _LONGEST, placeholder=' ...')}`{kind}"
 
 
 def _facts(attempt: Attempt) -> list[Block]:

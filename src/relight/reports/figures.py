@@ -1,6 +1,7 @@
 """What was measured on the way of a healthy server, and how often it died since."""
 
 import re
+from math import isfinite
 
 from relight.reports.blocks import Pairs, Prose, Table
 from relight.reports.prose import count, sentence
@@ -23,7 +24,8 @@ def figures_block(record: Record) -> Pairs | None:
     attempt = next((a for a in reversed(record.attempts) if a.outcome == "healthy" and a.measured), None)
     if attempt is None:
         return None
-    told = sorted(row for name, figure in attempt.measured.items() if (row := _told(name, figure)))
+    known = {name: figure for name, figure in attempt.measured.items() if isfinite(figure)}
+    told = sorted(row for name, figure in known.items() if (row := _told(name, figure)))
     if not told:
         return None
     source = "a simulated host: nothing about real cards" if stand_in(record) else _SOURCE

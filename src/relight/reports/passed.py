@@ -99,7 +99,12 @@ def _holds(term: Term, settings: Settings) -> bool | None:
     if term.op in {"<=", ">="}:
         return _beyond(term, value)
     values = term.value if isinstance(term.value, list | tuple) else (term.value,)
-    return (str(value) in map(str, values)) == (term.op == "=")
+    return (_text(value) in map(_text, values)) == (term.op == "=")
+
+
+def _text(value: Any) -> str:
+    """Return a value as it compares, whether it came through JSON or not."""
+    return " ".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _beyond(term: Term, value: Any) -> bool:
