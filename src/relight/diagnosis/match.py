@@ -17,16 +17,6 @@ FIT = (0, 6, 12)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A signature with its regexes compiled."""
-
-    signature: Signature
-    any: tuple[re.Pattern[str], ...]
-    none: tuple[re.Pattern[str], ...]
-    frames: tuple[re.Pattern[str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """A signature that matched a text; `strength` orders claims on the same text.
 
@@ -44,8 +34,8 @@ class Matcher:
     """All signatures, ready to be asked about texts."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
-        self.rules = tuple(_rule(s) for s in signatures)
-        pairs = [(text, i) for i, rule in enumerate(self.rules) for text in rule.signature.literal]
+        self.signatures = tuple(signatures)
+        pairs = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.literal]
         self._literals = Literals(text for text, _ in pairs)
         place = {text: n for n, text in enumerate(self._literals.all)}
         self._owners: list[set[int]] = [set() for _ in self._literals.all]
@@ -61,7 +51,7 @@ class Matcher:
         """Return every signature that claims `text`, the strongest first."""
         text = _cut(text)
         owners = set().union(*(self._owners[i] for i in self._literals.find(text)))
-        found = [claim for i in owners if (claim := _claim(self.rules[i], text, places, phase))]
+        found = [claim for i in owners if (claim := _claim(self.signatures[i], text, places, phase))]
         return sorted(found, key=lambda c: (c.strength, c.signature.id), reverse=True)
 
 
@@ -70,36 +60,34 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
-def _rule(signature: Signature) -> Rule:
-    return Rule(signature, _compiled(signature.any), _compiled(signature.none), _compiled(signature.frames))
-
-
 @lru_cache(maxsize=4096)
 def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """Compile when first asked for: most logs need few of the signatures."""
     return tuple(re.compile(p) for p in patterns)
 
 
-def _claim(rule: Rule, text: str, places: str, phase: str | None) -> Claim | None:
-    match = max((m for m in (regex.search(text) for regex in rule.any) if m), key=_asked, default=None)
-    if match is None or any(regex.search(text) for regex in rule.none):
+def _claim(signature: Signature, text: str, places: str, phase: str | None) -> Claim | None:
+    found = (m for m in (regex.search(text) for regex in _compiled(signature.any)) if m)
+    match = max(found, key=_asked, default=None)
+    if match is None or any(regex.search(text) for regex in _compiled(signature.none)):
         return None
-    fit = _fit(rule, places, phase)
+    fit = _fit(signature, places, phase)
     if fit is None:
         return None
-    return Claim(rule.signature, match, (not rule.signature.generic, _asked(match) + FIT[fit]), fit)
+    return Claim(signature, match, (not signature.generic, _asked(match) + FIT[fit]), fit)
 
 
 def _asked(match: re.Match[str]) -> float:
     return demand(match.re.pattern)
 
 
-def _fit(rule: Rule, places: str, phase: str | None) -> int | None:
+def _fit(signature: Signature, places: str, phase: str | None) -> int | None:
     """Return 2 where the frames fit, 1 where the phase fits, 0 where neither is asked for, None where neither fits."""
-    if not (rule.frames or rule.signature.phase):
+    if not (signature.frames or signature.phase):
         return 0
-    if places and any(regex.search(places) for regex in rule.frames):
+    if places and any(regex.search(places) for regex in _compiled(signature.frames)):
         return 2
-    return 1 if (phase or "unknown") in rule.signature.phase else None
+    return 1 if (phase or "unknown") in signature.phase else None
 
 
 def matcher(signatures: Sequence[Signature]) -> Matcher:
