@@ -117,3 +117,18 @@ def test_a_spent_budget_names_the_last_cause_and_what_would_come_next() -> None:
 
     assert "2 launches are used. The last launch (attempt 2) crashed: The draft model" in page
     assert "Next it would try: mscclpp at variant 1 (--enable-mscclpp)." in page
+
+
+def test_what_a_person_has_to_mend_is_shown_by_the_attempt_that_ended_the_run() -> None:
+    record = STORIES["person"]()
+    last = record.attempts[-1]
+    assert last.diagnosis
+    assert last.diagnosis.cause
+    taken = replace(last.diagnosis.cause, kind="comm.port_in_use", text="port 30000 is taken by python (pid 7)")
+    refused = replace(
+        last, n=last.n + 1, rung="validate", outcome="rejected", diagnosis=replace(last.diagnosis, cause=taken)
+    )
+
+    page = " ".join(text.render(replace(record, attempts=(*record.attempts, refused))).split())
+
+    assert "It was seen in: port 30000 is taken by python (pid 7); relight explain comm.port_in_use" in page

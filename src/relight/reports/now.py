@@ -223,9 +223,12 @@ def _resume(record: Record) -> list[Block]:
 
 
 def _shown_by(record: Record) -> list[Block]:
-    """Return the line of the log that shows the cause: it names the model, the process or the file that is meant."""
-    attempt = last_launch(record)
-    cause = attempt.diagnosis.cause if attempt and attempt.diagnosis else None
+    """Return the line that shows the cause: it names the model, the process or the file that is meant.
+
+    The run ended with its last attempt, which need not have been a launch.
+    """
+    diagnosis = record.attempts[-1].diagnosis if record.attempts else None
+    cause = diagnosis.cause if diagnosis else None
     if cause is None or not cause.text.strip():
         return []
     text = shorten(cause.text, _LONGEST, placeholder=" ...")
