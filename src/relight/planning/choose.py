@@ -9,6 +9,7 @@ from operator import is_
 from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.lessons import SUSPECTED, Lesson
+from relight.planning.options import never_made
 from relight.planning.reference import fallback, known_good, suspects_halved
 from relight.planning.search import Found, Search
 
@@ -100,7 +101,7 @@ def _untried(history: History, active: Sequence[Lesson]) -> Choice:
     ground, hard = history.ground, [t for t in active if t.hard]
     left = [(i, p) for i, ps in enumerate(ground.positions) for p in ps if not _was_launched(history, i, p)]
     if ground.start is None or not left:
-        return Choice()
+        return _never_made(history, active)
     together = ground.start
     for lever, position in dict(reversed(left)).items():
         together = together.at(lever, position)
@@ -110,6 +111,17 @@ def _untried(history: History, active: Sequence[Lesson]) -> Choice:
         found = next(search.run(_keeping(node, left)), None)
         if found:
             return Choice((found,), "everything else failed; this was never tried")
+    return _never_made(history, active)
+
+
+def _never_made(history: History, active: Sequence[Lesson]) -> Choice:
+    """Return settings with a repair that was proposed and never made, though nothing speaks against it."""
+    for node in never_made(history, active):
+        search = Search(history, active)
+        search.add([node])
+        found = next(search.run(partial(is_, node)), None)
+        if found:
+            return Choice((found,), "everything else failed; this was proposed and never tried")
     return Choice()
 
 

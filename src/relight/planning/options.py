@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from relight.planning.ground import Ground
+from relight.planning.ground import Ground, Node
 from relight.planning.history import History
 from relight.planning.lessons import Lesson
 from relight.planning.terms import in_words
@@ -12,7 +12,7 @@ from relight.words.settings import Repair
 
 def options_of(history: History, lessons: Sequence[Lesson]) -> tuple[Option, ...]:
     """Return every way the settings could be changed: tried, excluded, rejected, protected or untried."""
-    return (*_levers(history, lessons), *_repairs(history), *_base(history, lessons))
+    return (*_levers(history, lessons), *_repairs(history, lessons), *_base(history, lessons))
 
 
 def _levers(history: History, lessons: Sequence[Lesson]) -> Iterator[Option]:
@@ -53,15 +53,15 @@ def _numbers(attempts: Sequence[Attempt]) -> str:
     return f"attempt{'s' if len(attempts) > 1 else ''} {', '.join(str(a.n) for a in attempts)}{rung}"
 
 
-def _repairs(history: History) -> Iterator[Option]:
+def _repairs(history: History, lessons: Sequence[Lesson]) -> Iterator[Option]:
     seen: dict[str, Option] = {}
     for attempt in history.failures:
         for repair in attempt.diagnosis.repairs if attempt.diagnosis else ():
-            seen.setdefault(in_short(repair), _repair(repair, attempt, history))
+            seen.setdefault(in_short(repair), _repair(repair, attempt, history, lessons))
     yield from seen.values()
 
 
-def _repair(repair: Repair, attempt: Attempt, history: History) -> Option:
+def _repair(repair: Repair, attempt: Attempt, history: History, lessons: Sequence[Lesson]) -> Option:
     change, refusal = in_short(repair), history.ground.guard.refusal(repair)
     if refusal:
         return Option(change, "protected" if refusal.startswith("protected") else "excluded", refusal)
@@ -70,7 +70,32 @@ def _repair(repair: Repair, attempt: Attempt, history: History) -> Option:
         return Option(change, "tried", _numbers([a for a in made if a.launched]))
     if made:
         return Option(change, "rejected", _numbers(made))
+    return _unmade(change, repair, attempt, history, lessons)
+
+
+def _unmade(change: str, repair: Repair, attempt: Attempt, history: History, lessons: Sequence[Lesson]) -> Option:
+    """Return why a proposed repair was made nowhere: it would undo a lever, what is known excludes it, or nothing."""
+    ground, node = history.ground, _with(repair, attempt, history)
+    if ground.breaks_a_lever(node, ground.touched(node)):
+        return Option(change, "protected", 'its lever has no "off": one of its variants is always kept')
+    view = ground.view(node)
+    nogood = next((t.nogood() for t in lessons if not t.whole and t.holds(view, ground)), None)
+    if nogood:
+        return Option(change, "excluded", f"{nogood.when} ({nogood.because})")
     return Option(change, "untried", f"proposed for attempt {attempt.n}: {repair.why}")
+
+
+def _with(repair: Repair, attempt: Attempt, history: History) -> Node:
+    choice = tuple(attempt.choice.get(lever.name) for lever in history.ground.levers)
+    return Node(choice, attempt.changes).plus(repair)
+
+
+def never_made(history: History, lessons: Sequence[Lesson]) -> Iterator[Node]:
+    """Yield, for each repair that was proposed and that nothing speaks against, the failed settings with it."""
+    for attempt in history.failures:
+        for repair in attempt.diagnosis.repairs if attempt.diagnosis else ():
+            if _repair(repair, attempt, history, lessons).status == "untried":
+                yield _with(repair, attempt, history)
 
 
 def _has(attempt: Attempt, repair: Repair, history: History) -> bool:
