@@ -137,7 +137,8 @@ def _edits(repair: Repair, attempt: Attempt, label: str) -> Edits:
 
 
 def _exhausted(record: Record) -> list[Block]:
-    ways = [f"`{option.change.strip('`')}`" for option in record.options if option.status == "protected"]
+    guarded = (option.change.strip("`") for option in record.options if option.status == "protected")
+    ways = list(dict.fromkeys(f"`{change.split(' ')[0] if change.startswith('--') else change}`" for change in guarded))
     blocks: list[Block] = [*_said(record), *_commonest(record)]
     if ways:
         blocks.append(Para(prose(f"relight may not change {listed(ways)}; you can, or allow it in the playbook.")))
