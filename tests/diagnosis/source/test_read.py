@@ -318,3 +318,15 @@ def test_an_operation_that_failed_says_what_it_needed(
     reading = read(f"def check(self):\n    {line}  # here\n", type=type_, message=message)
 
     assert constraint(reading, Values({"nnodes": "0", "policy": "lof"}), flags).condition == condition
+
+
+def test_other_checks_that_were_passed_are_no_guards(read: Read, flags: HostParser) -> None:
+    text = """
+def check(self):
+    if self.chunk < 0:
+        raise ValueError("chunk")
+    if self.nnodes < 1:
+        raise ValueError("nodes")
+    assert self.tp_size % self.nnodes == 0  # here
+"""
+    assert explained(read(text), flags, nnodes=2).guards == ("--nnodes is at least 1",)

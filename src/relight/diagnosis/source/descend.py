@@ -102,7 +102,7 @@ class Descent:
                 break
             past = statement(stmt, scope, path)
             if past is not TRUE and past is not FALSE:
-                guards = [*guards, Guard(past, stmt.lineno, _passed(stmt))]
+                guards = [*guards, Guard(past, stmt.lineno, _passed(stmt), passed=_is_check(stmt))]
                 path = both([path, past])
         if level == len(frame.statements) - 1 or not self._has_inner(goal):
             return self._arrive(goal, depth, scope, guards)
@@ -236,6 +236,14 @@ def _passed(stmt: ast.stmt) -> str:
     if isinstance(stmt, ast.If) and not stmt.orelse:
         return f"not ({ast.unparse(stmt.test)})"
     return f"the code at line {stmt.lineno} goes on"
+
+
+def _is_check(stmt: ast.stmt) -> bool:
+    """Say whether a statement does nothing but refuse: it raises, and leaves the function in no other way."""
+    inside = list(ast.walk(stmt))
+    return any(isinstance(n, ast.Raise) for n in inside) and not any(
+        isinstance(n, ast.Return | ast.Continue | ast.Break) for n in inside
+    )
 
 
 def _holding(stmt: ast.stmt, inner: ast.stmt) -> list[ast.stmt]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from relight.diagnosis.source.evaluate import FAULT, UNKNOWN, Evaluation, truth
 from relight.diagnosis.source.known import Known, Origin
-from relight.diagnosis.source.reading import Reading
-from relight.diagnosis.source.terms import Env, Field, Op, Opaque, Term, both, negate, walk
+from relight.diagnosis.source.reading import Guard, Reading
+from relight.diagnosis.source.terms import Env, Field, Op, Opaque, Term, both, names, negate, walk
 from relight.diagnosis.source.values import Values
 from relight.diagnosis.source.wording import words
 from relight.words.diagnosis import Constraint
@@ -31,7 +31,7 @@ def constraint(reading: Reading, values: Values, parser: HostParser | None) -> C
         reading.file,
         reading.line,
         said(reading.condition, known),
-        tuple(said(g.term, known) for g in reading.guards if _tells(g.term)),
+        tuple(said(g.term, known) for g in reading.guards if _tells(g.term) and _matters(g, reading.condition)),
         _flags(read, known),
         tuple(t.name for t in read.values() if isinstance(t, Env)),
         held,
@@ -45,6 +45,11 @@ def constraint(reading: Reading, values: Values, parser: HostParser | None) -> C
 def _tells(term: Term) -> bool:
     """Say whether a guard says more than that a module was run or that a constant is what it is."""
     return any(isinstance(t, Field | Env) or (isinstance(t, Opaque) and t.text != "__name__") for t in walk(term))
+
+
+def _matters(guard: Guard, condition: Term) -> bool:
+    """Say whether a guard is around the failing line, or reads what the condition reads: other checks passed do not."""
+    return not guard.passed or bool(names(guard.term) & names(condition))
 
 
 def said(term: Term, known: Known, *, holds: bool = True) -> str:

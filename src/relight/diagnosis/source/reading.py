@@ -11,11 +11,15 @@ Kind: TypeAlias = Literal["assert", "raise", "type", "unread"]
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition that held on the way to the failing line; `words` is its source."""
+    """A condition that held on the way to the failing line; `words` is its source.
+
+    `passed` says that it is another check, which the code went past.
+    """
 
     term: Term
     line: int
     words: str
+    passed: bool = False
 
 
 @dataclass(frozen=True)
