@@ -15,6 +15,7 @@ from relight.reports.tables import environment_block
 from relight.words.attempt import Attempt, Record
 from relight.words.text import shown
 
+_TITLE = 120
 _PRIVATE = {"hostname", "python"}
 _CHECKS = (
     "I searched related issues and found no solution.",
@@ -71,7 +72,15 @@ def title(record: Record, attempt: Attempt | None) -> str:
         return f"{record.engine.name} {record.engine.version or ''}".strip()
     where = f" in {phase(cause.phase)}" if cause.phase else ""
     version = f" ({record.engine.name} {record.engine.version})" if record.engine.version else ""
-    return f"{cause.text or why_failed(attempt.diagnosis)}"[:120] + f"{where}{version}"
+    return f"{_short(cause.text or why_failed(attempt.diagnosis))}{where}{version}"
+
+
+def _short(text: str) -> str:
+    """Return the sentences of a message that make a title: as many as fit, at least the beginning of one."""
+    if len(text) <= _TITLE:
+        return text
+    whole = text[:_TITLE].rpartition(". ")[0]
+    return whole or text[:_TITLE].rpartition(" ")[0] or text[:_TITLE]
 
 
 def _described(record: Record, attempt: Attempt | None) -> list[str]:
