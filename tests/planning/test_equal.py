@@ -1,7 +1,10 @@
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from relight.planning.equal import equal_resolved, key
+from relight.words.parser import HostParser, ParserFlag
 from relight.words.settings import Settings, WrittenFloat
 from tests.planning.situations import PARSER
 
@@ -65,3 +68,13 @@ def test_what_resolves_alike_is_equal_only_under_the_same_environment() -> None:
     assert equal_resolved(one, auto, PARSER)
     assert not equal_resolved(one, elsewhere, PARSER)
     assert not equal_resolved(one, (Settings({}), {"attention_backend": "fa3"}), PARSER)
+
+
+def test_a_number_that_was_given_counts_also_where_its_field_has_another_name() -> None:
+    sizes = HostParser((ParserFlag(("tensor-parallel-size", "tp-size"), "tp_size", "int"),))
+
+    def resolved(n: int) -> tuple[Settings, dict[str, Any]]:
+        return Settings({"tp-size": n}), {"tp_size": n, "random_seed": n}
+
+    assert not equal_resolved(resolved(8), resolved(4), sizes)
+    assert equal_resolved((Settings({}), {"random_seed": 1}), (Settings({}), {"random_seed": 2}), sizes)

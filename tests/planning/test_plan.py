@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from relight.planning import dry
 from relight.planning.equal import key
 from relight.planning.plan import next_win
-from relight.words.diagnosis import Diagnosis
+from relight.words.diagnosis import Constraint, Diagnosis
 from relight.words.playbook import Playbook
 from relight.words.settings import FlagValue, Repair, Settings
 from relight.words.signature import Signature
@@ -259,3 +259,22 @@ def test_a_named_failure_is_repaired_and_not_fled_to_the_fallback() -> None:
     attempts, _ = played(book, lambda c: named if "enable-mscclpp" in c.settings.flags else None)
 
     assert attempts[-1].settings.flags == {n: v for n, v in {**BASE, **WISHED}.items() if n != "enable-mscclpp"}
+
+
+def test_a_condition_that_recurs_with_a_term_changed_is_known_without_that_term() -> None:
+    chunks = playbook(ATTENTION, flags={"chunked-prefill-size": 16384, "mem-fraction-static": 0.9})
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        flags = candidate.settings.flags
+        if flags.get("attention-backend") == "flashinfer":
+            flags_read = ("attention-backend", "chunked-prefill-size", "mem-fraction-static")
+            read = Constraint("kernels.py", 20, "backend is not flashinfer", flags=flags_read, opaque=("arch",))
+            smaller = Repair({"chunked-prefill-size": 8192}, origin="source", cost=0.1)
+            less = Repair({"mem-fraction-static": 0.8}, origin="source", cost=0.1)
+            return diagnosis(cause("assertion.backend", fingerprint="line 20"), smaller, less, constraint=read)
+        return None
+
+    attempts, _ = played(chunks, engine)
+
+    assert attempts[-1].outcome == "healthy"
+    assert sum(a.settings.flags.get("attention-backend") == "flashinfer" for a in attempts) <= 3

@@ -101,9 +101,15 @@ def equal_resolved(
     (a, resolved_a), (b, resolved_b) = one, other
     if not resolved_a or not resolved_b or key(a, parser).env != key(b, parser).env:
         return False
-    given = {canonical(n, parser).replace("-", "_") for n in (*a.flags, *b.flags)}
+    given = {_field(n, parser) for n in (*a.flags, *b.flags)}
     names = (set(resolved_a) | set(resolved_b)) - _made_up(resolved_a, given, parser)
     return all(plain(resolved_a.get(n), None) == plain(resolved_b.get(n), None) for n in names)
+
+
+def _field(name: str, parser: HostParser | None) -> str:
+    """Return the field of the engine's arguments that a flag sets; it need not be called like the flag."""
+    known = _resolve(name, parser)
+    return known.dest if known else name.replace("-", "_")
 
 
 def _made_up(resolved: Mapping[str, Any], given: set[str], parser: HostParser | None) -> set[str]:

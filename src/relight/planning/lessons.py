@@ -1,6 +1,6 @@
 """What the failures of a run teach: conditions under which settings are known to fail."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -22,6 +22,8 @@ CONFIRMED_ONCE = 0.8
 CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
+# What stayed while the rest of a condition changed and it failed all the same.
+RECURS = 0.9
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
     """Return all that is known to fail, from this run and from earlier ones, surest first."""
     single = [_narrowed(lesson, history) for a in history.failures for lesson in _taught(a, history)]
     merged = _merged(single)
-    shared = _shared(history, merged)
+    shared = [*_shared(history, merged), *_recurring(history, single)]
     learned = [_learned(n) for n in history.ground.world.learned]
     good = history.ground.world.known_good
     known = [history.ground.names.view(good)] if good is not None else []
@@ -229,6 +231,20 @@ def _shared(history: History, lessons: list[Lesson]) -> list[Lesson]:
         if attempt.launched and (cause is not None or attempt.outcome == "hung"):
             groups.setdefault(cause.fingerprint if cause else "hung", []).append(attempt)
     return [t for print_, group in groups.items() if (t := _common(print_, group, history, lessons))]
+
+
+def _recurring(history: History, lessons: list[Lesson]) -> Iterator[Lesson]:
+    """Yield, for a condition that failed again with some of its terms changed, what stayed: it is likely enough."""
+    read = {a.n for a in history.failures if a.diagnosis and a.diagnosis.constraint}
+    groups: dict[str, list[Lesson]] = {}
+    for lesson in lessons:
+        if not lesson.whole and read.issuperset(lesson.attempts):
+            groups.setdefault(lesson.fingerprint, []).append(lesson)
+    for group in groups.values():
+        stayed = frozenset.intersection(*(frozenset(lesson.core) for lesson in group))
+        if stayed and all(stayed < set(lesson.core) for lesson in group):
+            core = tuple(t for t in group[0].core if t in stayed)
+            yield replace(_joined(group), core=core, confidence=RECURS, hard=False, undone=())
 
 
 def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
