@@ -1,6 +1,7 @@
 """Whatever a file holds, reading it neither fails nor runs it."""
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,31 @@ def test_what_cannot_be_read_says_why(text: str, line: int) -> None:
 
     assert found.kind == "unread"
     assert found.why.startswith("cannot read server_args.py: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(self):\n  assert " + " or ".join(f"self.{'abc'[n % 3]} == {n + 9}" for n in range(3000)),
+        "def f(self):\n  assert " + " and ".join(f"self.{'abc'[n % 3]} != {n}" for n in range(1000)),
+        "def f(self):\n  assert " + "(" * 90 + "self.a == 2" + ")" * 90,
+        "def f(self):\n  if self.a == 0: pass\n"
+        + "".join(f"  elif self.a == {n}: self.b = {n}\n" for n in range(1, 80))
+        + "  assert self.b == 5",
+        "def f(self):\n  x = self.a\n" + "  x = (x, x)\n" * 200 + "  assert x",
+        "def f(self):\n"
+        + "".join("  " * (n + 1) + f"for v{n} in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10):\n" for n in range(15))
+        + "  " * 16
+        + "assert self.a != v0",
+        "X = " + repr(list(range(20_000))) + "\ndef f(self):\n  assert self.a in X",
+        "".join(f"def f{n}(self):\n  return f{n + 1}(self) and f{n + 1}(self)\n" for n in range(30))
+        + "def f30(self):\n  return self.a\ndef h(self):\n  assert f0(self)",
+    ],
+)
+def test_reading_and_solving_are_bounded(text: str) -> None:
+    before = time.process_time()
+
+    everything(text, text.count("\n") + 1)
+
+    # Well under a second of an idle processor; a busy one is slower.
+    assert time.process_time() - before < 4

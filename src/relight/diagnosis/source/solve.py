@@ -20,7 +20,7 @@ from relight.words.settings import FlagValue, Repair
 __all__ = ["Wishes", "repairs"]
 TRIES, PAIRED, TRIPLED = 2500, 8, 4
 PER_NAMES = 2
-WORK, FEWEST = 60_000, 40
+WORK, FEWEST = 60_000, 20
 PICKED = 0.75
 """What it costs to give a flag nobody gave a value that nothing speaks for."""
 JOINED = frozenset({"and", "or", "not", "bool"})
