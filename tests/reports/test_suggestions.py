@@ -7,7 +7,7 @@ from relight.reports.blocks import Table, words
 from relight.reports.commands import about, again, resumed
 from relight.reports.learned import nogoods_table
 from relight.reports.story import tell
-from relight.words.attempt import Incident, Nogood, Record, Term
+from relight.words.attempt import Incident, Nogood, Option, Record, Term
 from relight.words.settings import Settings
 from tests.reports.more_stories import STORIES
 
@@ -132,3 +132,15 @@ def test_what_a_person_has_to_mend_is_shown_by_the_attempt_that_ended_the_run() 
     page = " ".join(text.render(replace(record, attempts=(*record.attempts, refused))).split())
 
     assert "It was seen in: port 30000 is taken by python (pid 7); relight explain comm.port_in_use" in page
+
+
+def test_the_options_name_variants_by_what_they_set() -> None:
+    record = STORIES["exhausted"]()
+    levers = {"levers": {"spec": ["--algorithm A --steps 5", "--algorithm A --steps 3", "off"]}}
+    options = (Option("spec: variant 2", "tried", "attempt 2"), Option("spec: off", "untried"))
+    held = replace(record, state="budget", options=options, environment={**record.environment, **levers})
+
+    page = " ".join(text.render(held).split())
+
+    assert "spec: variant 2 (--algorithm A --steps 3) tried" in page
+    assert "spec: off untried The budget was spent first." in page

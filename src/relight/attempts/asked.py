@@ -35,8 +35,29 @@ def called(order: RunOrder) -> Mapping[str, Any]:
     file = {"playbook_file": str(Path(path).absolute())} if path else {}
     typed = {"options": {name: list(values) for name, values in order.typed.items()}} if order.typed else {}
     stand_in = {"stand_in": True} if order.spec.name == STAND_IN else {}
-    levers = {lever.name: [_named(variant) for variant in lever.variants] for lever in order.playbook.levers}
+    levers = {lever.name: _names(lever) for lever in order.playbook.levers}
     return {**file, **typed, **stand_in, **({"levers": levers} if levers else {})}
+
+
+def _names(lever: Lever) -> list[str]:
+    """Return what the variants of a lever are called; those of one name also by what tells them apart."""
+    names = [_named(variant) for variant in lever.variants]
+    alike = {name: [v for v, n in zip(lever.variants, names, strict=True) if n == name] for name in names}
+    return [
+        name if len(alike[name]) == 1 else " ".join([name, *_apart(variant, alike[name])])
+        for variant, name in zip(lever.variants, names, strict=True)
+    ]
+
+
+def _apart(variant: Variant, others: list[Variant]) -> list[str]:
+    """Return the flags and variables of a variant that not all of `others` have like it."""
+    flags = {n: v for n, v in variant.flags.items() if any(o.flags.get(n) != v for o in others)}
+    env = {n: v for n, v in variant.env.items() if any(o.env.get(n) != v for o in others)}
+    return (
+        [shlex.join(to_argv(flags)), *(f"{n}={v}" for n, v in env.items())]
+        if flags
+        else [f"{n}={v}" for n, v in env.items()]
+    )
 
 
 def _named(variant: Variant) -> str:

@@ -7,7 +7,7 @@ from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone,
 from relight.reports.prose import count, prose, sentence, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
-from relight.reports.world import facts, lever_variants
+from relight.reports.world import facts, lever_variants, with_variants
 from relight.words.attempt import LeverState, Option, OptionStatus, Record, State
 
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
@@ -25,12 +25,16 @@ def options_blocks(record: Record) -> tuple[Block, ...]:
     if not record.options:
         return ()
     options = sorted(record.options, key=lambda o: _ORDER.index(o.status))
-    untried = _UNTRIED.get(record.state, "The run stopped first.")
-    rows = tuple((prose(o.change), (o.status,), sentence(o.why or (untried if o.status == "untried" else ""))
-                  or ("-",)) for o in options)  # fmt: skip
+    rows = tuple((prose(with_variants(record, o.change)), (o.status,), _fate(o, record.state)) for o in options)
     tones = tuple(_OPTION_TONES.get(o.status, "plain") for o in options)
     table = Table("Every option there was", ("option", "became", "why"), rows, tones)
     return (Para((_counted(options),)), without_empty_columns(table))
+
+
+def _fate(option: Option, state: State) -> Prose:
+    """Say why an option became what it is; what was not tried has a reason too."""
+    untried = _UNTRIED.get(state, "The run stopped first.") if option.status == "untried" else ""
+    return sentence(option.why or untried) or ("-",)
 
 
 def _counted(options: list[Option]) -> str:

@@ -74,12 +74,12 @@ def hosts(record: Record) -> str:
 
 
 def with_variants(record: Record, text: str) -> str:
-    """Return a sentence of the plan with each variant named by what it sets too: "x at variant 2 (`--y 1`)"."""
+    """Return words of the plan with each variant named by what it sets too: "x at variant 2 (`--y 1`)"."""
     held = record.environment.get("levers")
     for lever in held if isinstance(held, Mapping) else ():
         names = dict(enumerate(lever_variants(record, lever), 1))
         for number, name in names.items():
-            text = re.sub(rf"\b{re.escape(lever)} at variant {number}\b", rf"\g<0> (`{_literal(name)}`)", text)
+            text = re.sub(rf"\b{re.escape(lever)}(?: at|:) variant {number}\b", rf"\g<0> (`{_literal(name)}`)", text)
     return text
 
 
