@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from relight.reports import html, issue, markdown, page, text
-from relight.words.attempt import Record
+from relight.words.attempt import Exit, NodeEnd, Nogood, Record, Term
 from relight.words.diagnosis import LogLine
 from relight.words.text import names_a_secret, plain, redacted, shown
 from tests.reports.stories import ALL_OR_NONE, healthy
@@ -66,7 +66,14 @@ def with_text(nasty: str) -> Record:
         ),
     )
     attempt = replace(
-        second, diagnosis=diagnosis, judged=(nasty,), log=nasty, argv=("--served-model-name", nasty), outcome="sick"
+        second,
+        diagnosis=diagnosis,
+        judged=(nasty,),
+        log=nasty,
+        argv=("--served-model-name", nasty),
+        outcome="sick",
+        because=nasty,
+        nodes=(NodeEnd(0, nasty, nasty, Exit(1), kind=nasty, text=nasty), NodeEnd(1, nasty, first=True)),
     )
     return replace(
         base,
@@ -77,8 +84,11 @@ def with_text(nasty: str) -> Record:
         reason=nasty,
         next=nasty,
         state="person",
-        environment={"kernel": nasty, nasty: nasty},
-        nogoods=tuple(replace(n, when=nasty, because=nasty) for n in base.nogoods),
+        environment={"kernel": nasty, nasty: nasty, "levers": {"speculation": [nasty, nasty]}},
+        nogoods=(
+            *(replace(n, when=nasty, because=nasty) for n in base.nogoods),
+            Nogood(nasty, "attempt 1", "oom.gpu.draft", terms=(Term(nasty, "=", [nasty]), Term(nasty, "!=", nasty))),
+        ),
         options=tuple(replace(o, change=nasty, why=nasty) for o in base.options),
         attempts=(base.attempts[0], attempt, *base.attempts[2:]),
     )
