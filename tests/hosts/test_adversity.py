@@ -15,9 +15,8 @@ from relight.hosts.remote import AgentHost
 from relight.hosts.values import HostError, LaunchOrder
 from relight.words.attempt import Exit
 from relight.words.host import HostSpec
-from tests.hosts.test_claims import AsNobody
+from tests.hosts.test_claims import ROOT, AsNobody
 
-ROOT = pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root")
 Until = Callable[..., Any]
 FILLER = """
 import os, sys, time
@@ -37,7 +36,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A filesystem with four megabytes."""
     place = tmp_path / "small"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", str(place)], check=True)  # noqa: S607
+    words = ["mount", "-t", "tmpfs", "-o", "size=4m", "small", str(place)]
+    if subprocess.run(words, check=False, capture_output=True).returncode:
+        pytest.skip("no filesystem can be mounted here")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)  # noqa: S607
 

@@ -23,7 +23,10 @@ from relight.hosts.values import LaunchOrder, Owner
 from relight.words.host import HostSpec
 
 ME, YOU = Owner("run-a", "ada", "laptop", 1), Owner("run-b", "bob", "desk", 2)
-ROOT = pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root, to be two accounts")
+ROOT = pytest.mark.skipif(
+    os.getuid() != 0 or not shutil.which("setpriv") or not Path("/usr/bin/python3").exists(),
+    reason="needs root, to be two accounts, and a Python that both may run",
+)
 Make = Callable[..., AgentHost]
 
 
