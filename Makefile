@@ -25,7 +25,7 @@ test-real: setup
 	RELIGHT_REAL="$(REAL)" $(BIN)/pytest -m "real and not soak" tests/real
 
 soak: setup
-	$(BIN)/pytest -m "soak" --timeout 3600
+	$(BIN)/pytest -m "soak" -s --timeout 3600
 
 check: setup
 	$(BIN)/ruff check .
