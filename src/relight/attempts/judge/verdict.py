@@ -19,7 +19,7 @@ OPTIONAL_ROLES = frozenset({"chat", "long"})
 KIND_ORDER = ("numerics.nan", "numerics.garbage", "hang.health", "engine.request")
 EVIDENCE = 6
 WEAK_SIGNS = 1.1
-WEAK_SHARE = 0.05
+WEAK_SHARE = 0.035
 """The weight of weak signs together that is enough, and that weight per question."""
 
 
