@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 TEXT, ITEM = 8000, 2000
 SHARES, SHARED = 4, 6
+SIGN = 5.0
 
 
 def oracle_script() -> tuple[bytes, ...]:
@@ -239,6 +240,7 @@ class Import:
         """Import the engine; `writer` is told how that went, and later each answer."""
         self.base, self.env, self.limits, self.writer = dict(os.environ), env, limits, writer
         self.tried: set[str] = set()
+        self.told = time.monotonic()
         os.environ.update(env)
         self.seen: set[str] = set()
         self.forget = remember_reads(self.seen)
@@ -268,6 +270,9 @@ class Import:
     def preload(self, modules: list[str]) -> None:
         """Import what a candidate imports, while it does so: the next ones need not."""
         preload(modules, self.tried)
+        if time.monotonic() - self.told > SIGN:
+            # On a busy host the imports take longer than an answer may: this says that something goes on.
+            self.tell({"modules": []})
 
     def share(self, group: list[dict[str, Any]], _: int) -> None:
         """Answer a share of the candidates in a child of this process."""
@@ -282,6 +287,7 @@ class Import:
 
     def tell(self, message: dict[str, Any]) -> None:
         """Write a message, whole: several processes write to the same pipe."""
+        self.told = time.monotonic()
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
         send(self.writer, message)
         fcntl.lockf(self.lock, fcntl.LOCK_UN)
