@@ -9,6 +9,7 @@ from relight.planning import dry
 from relight.planning.equal import key
 from relight.planning.plan import next_win
 from relight.words.diagnosis import Constraint, Diagnosis
+from relight.words.knowledge import PhasePattern
 from relight.words.playbook import Playbook
 from relight.words.settings import FlagValue, Repair, Settings
 from relight.words.signature import Signature
@@ -278,3 +279,23 @@ def test_a_condition_that_recurs_with_a_term_changed_is_known_without_that_term(
 
     assert attempts[-1].outcome == "healthy"
     assert sum(a.settings.flags.get("attention-backend") == "flashinfer" for a in attempts) <= 3
+
+
+def test_what_an_attempt_changed_to_get_past_a_nameless_failure_is_not_put_back() -> None:
+    book = playbook(COMM, ATTENTION, SPEC, flags={"mem-fraction-static": 0.9, "chunked-prefill-size": 8192})
+    phases = ("args", "init_dist", "load_weights", "pools", "capture")
+    known = replace(KNOWLEDGE, phases=tuple(PhasePattern(p, p, "begin", "x") for p in phases))
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        flags = candidate.settings.flags
+        if "enable-mscclpp" in flags:
+            return diagnosis(cause("engine.bug", fingerprint="pool", phase="init_dist", signature=None))
+        if flags.get("attention-backend") == "flashinfer":
+            return diagnosis(cause("engine.bug", fingerprint="kernel", phase="capture", signature=None))
+        return None
+
+    attempts, _ = played(book, engine, replace(WORLD, knowledge=known))
+
+    first_without = next(i for i, a in enumerate(attempts) if "enable-mscclpp" not in a.settings.flags)
+    assert attempts[-1].outcome == "healthy"
+    assert all("enable-mscclpp" not in a.settings.flags for a in attempts[first_without:])

@@ -22,6 +22,9 @@ CONFIRMED_ONCE = 0.8
 CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
+# What an attempt changed that got past a failure, where it changed little.
+LITTLE = 4
+PASSED = 0.9
 # What stayed while the rest of a condition changed and it failed all the same.
 RECURS = 0.9
 
@@ -68,7 +71,7 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
     """Return all that is known to fail, from this run and from earlier ones, surest first."""
     single = [_narrowed(lesson, history) for a in history.failures for lesson in _taught(a, history)]
     merged = _merged(single)
-    shared = [*_shared(history, merged), *_recurring(history, single)]
+    shared = [*_shared(history, merged), *_recurring(history, single), *_passed(history)]
     learned = [_learned(n) for n in history.ground.world.learned]
     good = history.ground.world.known_good
     known = [history.ground.names.view(good)] if good is not None else []
@@ -245,6 +248,33 @@ def _recurring(history: History, lessons: list[Lesson]) -> Iterator[Lesson]:
         if stayed and all(stayed < set(lesson.core) for lesson in group):
             core = tuple(t for t in group[0].core if t in stayed)
             yield replace(_joined(group), core=core, confidence=RECURS, hard=False, undone=())
+
+
+def _passed(history: History) -> Iterator[Lesson]:
+    """Yield, for a failure that blames nothing and that some attempt got past by changing little, what that changed."""
+    for attempt in filter(_blames_nothing, history.failures):
+        mine = history.view(attempt)
+        past = [b for b in (*history.failures, *history.healthy) if _got_past(b, attempt, history)]
+        changed = [terms.differing(mine, history.view(b), history.ground.names) for b in past]
+        core = min((c for c in changed if c), key=len, default=())
+        if 0 < len(core) <= LITTLE:
+            cause = attempt.diagnosis.cause if attempt.diagnosis else None
+            kind, print_ = (cause.kind, cause.fingerprint) if cause else ("unknown", "")
+            repairs = attempt.diagnosis.repairs if attempt.diagnosis else ()
+            yield Lesson(core, kind, PASSED, attempts=(attempt.n,), repairs=repairs, fingerprint=print_)
+
+
+def _blames_nothing(attempt: Attempt) -> bool:
+    found = attempt.diagnosis
+    read = found is not None and found.constraint is not None
+    cause = found.cause if found else None
+    return attempt.launched and not read and not (cause and (cause.blames or cause.blames_env))
+
+
+def _got_past(other: Attempt, attempt: Attempt, history: History) -> bool:
+    if not other.launched or other.n == attempt.n:
+        return False
+    return other.outcome == "healthy" or _reached(other, history) > _reached(attempt, history) >= 0
 
 
 def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
