@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from relight.hosts.oracle_processes import SUBREAPER, ImportsTold, fork, kill, lines, prctl, reap, rss, send  # noqa: TC004
 
 TEXT, ITEM = 8000, 2000
-SHARES, SHARED = 4, 6
-SIGN = 5.0
+SHARES, SHARED, SIGN = 4, 6, 5.0
 
 
 def oracle_script() -> tuple[bytes, ...]:
@@ -268,10 +267,9 @@ class Import:
                 gc.freeze()
 
     def preload(self, modules: list[str]) -> None:
-        """Import what a candidate imports, while it does so: the next ones need not."""
+        """Import what a candidate imports, while it does so; on a busy host that takes long: say that it goes on."""
         preload(modules, self.tried)
         if time.monotonic() - self.told > SIGN:
-            # On a busy host the imports take longer than an answer may: this says that something goes on.
             self.tell({"modules": []})
 
     def share(self, group: list[dict[str, Any]], _: int) -> None:
