@@ -1,5 +1,6 @@
 """Cards through a program called nvidia-smi that is on a login's PATH."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,3 +46,18 @@ def test_a_driver_that_fails_is_quoted(host_at: Callable[..., AgentHost], smi: S
 
     with pytest.raises(HostError, match="version mismatch"):
         host_at().gpus()
+
+
+def test_the_program_is_found_beside_the_interpreter_that_launches_use(
+    host_at: Callable[..., AgentHost], tmp_path: Path
+) -> None:
+    folder = tmp_path / "venv" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python").symlink_to(sys.executable)
+    program = folder / "nvidia-smi"
+    program.write_text('#!/bin/sh\ncase "$1" in --query-gpu=*) echo "0, GPU-a, NVIDIA X, 97887, 10, 580.1";; esac\n')
+    program.chmod(0o755)
+
+    (card,) = host_at(python=str(folder / "python")).gpus()
+
+    assert card.uuid == "GPU-a"

@@ -109,10 +109,16 @@ def run_command(
     return finish(child, stdin, patience)
 
 
-def tool(name: str) -> str | None:
-    """Return the path of a program, looked for in a login's PATH and in the usual folders."""
+def tool(name: str, python: str = "") -> str | None:
+    """Return the path of a program, looked for where a launch finds it, in a session's PATH, and in the usual folders.
+
+    A launch's PATH begins with the folder of `python`.
+    """
+    own = os.path.dirname(expand(python)) if python else ""
     usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/wsl/lib"
-    return shutil.which(name, path=os.pathsep.join([login_env().get("PATH", ""), usual]))
+    return shutil.which(
+        name, path=os.pathsep.join(filter(None, [own, login_env().get("PATH"), os.environ.get("PATH"), usual]))
+    )
 
 
 def launch_python(site: Site) -> str:

@@ -115,7 +115,7 @@ def container_of_cgroup(text: str) -> str:
 
 def ask_gpus(site: Site) -> dict[str, Any]:
     """Answer nvidia-smi's two tables; `there` is False where it does not exist."""
-    smi = tool("nvidia-smi")
+    smi = tool("nvidia-smi", site.python)
     if smi is None:
         return {"there": False}
     form = "--format=csv,noheader,nounits"
