@@ -12,6 +12,8 @@ import paramiko
 from relight.hosts.known_hosts import KnownKey
 
 HOST = 2
+LAST = 253_402_300_799
+"""The last second of the year 9999; dates end there."""
 KEY_PARTS = {"ssh-ed25519": 1, "ssh-rsa": 2, "ecdsa-sha2-nistp256": 2, "ecdsa-sha2-nistp384": 2,
              "ecdsa-sha2-nistp521": 2}  # fmt: skip
 ENDING = "-cert-v01@openssh.com"
@@ -101,7 +103,7 @@ def fault_of(blob: bytes, known: Sequence[KnownKey], name: str, host: str, now: 
 
 
 def _when(seconds: int) -> str:
-    if seconds >= 1 << 40:
+    if seconds > LAST:
         return "for ever"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
