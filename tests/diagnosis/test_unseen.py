@@ -184,3 +184,18 @@ def test_a_hang_while_weights_are_loaded_does_not_blame_the_tuner() -> None:
     found = read("relight: hung: load_weights: silent for 600 s and no sign of life")
 
     assert not any("disable-flashinfer-autotune" in repair.set for repair in found.repairs)
+
+
+def test_a_line_of_source_with_an_annotation_is_no_exception() -> None:
+    log = [
+        "Traceback (most recent call last):",
+        f'File "{SITE}/sglang/srt/distributed/any.py", line 7, in __init__',
+        "self.comm: Handle = self.library.connect(",
+        f'File "{SITE}/sglang/srt/distributed/wrapper.py", line 9, in check',
+        'raise RuntimeError(f"NCCL error: {text}")',
+        "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)",
+    ]
+
+    assert kind(*log) == "comm.nccl"
+    assert (cause := read(*log).cause)
+    assert cause.line == len(log)

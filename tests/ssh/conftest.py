@@ -1,5 +1,6 @@
 """A real OpenSSH server on loopback: free port, fresh keys, nothing of the developer's own configuration."""
 
+import getpass
 import os
 import shutil
 import signal
@@ -51,6 +52,8 @@ class Server:
             f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {self.folder / 'host_key'}", "UsePAM no",
             "StrictModes no", f"AuthorizedKeysFile {self.folder / 'authorized_keys'}", "PasswordAuthentication no",
             "PermitRootLogin yes", "PidFile none", "LogLevel ERROR", "MaxStartups 100",
+            # What this account's own login files start is no part of a test, and outlives a login that is cut.
+            f"Match User {getpass.getuser()}", f"SetEnv HOME={self.folder}",
         )  # fmt: skip
         config.write_text("\n".join([*self.options, *lines]) + "\n")
         log = (self.folder / "sshd.log").open("ab")

@@ -21,7 +21,10 @@ _NAMED = re.compile(
     r"(?:(?<=Exception)|Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|OutOfResources|ExceptionGroup|NotFound|Unavailable"
     r"|Invalid|Aborted|Refused|DoesNotExist|Expired))(?:: ?(?P<message>.*))?$"
 )
-_ANY = re.compile(r"^(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$")
+# A line of source that is annotated ("self.comm: Comm = connect(") looks like a type and its message.
+_ANY = re.compile(
+    r"^(?!(?:self|cls)\.|[\w.]+: [\w.\[\], ]+ = )(?P<type>(?:[A-Za-z_][\w<>]*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?$"
+)
 _REPR = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<q>['\"])(?P<message>.*?)(?:(?P=q),?\)?)?\s*$"
 )
