@@ -186,3 +186,10 @@ def test_a_value_that_a_version_does_not_know_is_not_proposed(version: str, offe
     found = diagnose(split([text]), known, name="log", argv=("--dsa-decode-backend", "trtllm"))
 
     assert ("flashinfer_sparse_mla" in [v for r in found.repairs for v in r.set.values()]) is offered
+
+
+def test_a_short_log_that_begins_with_the_start_and_ends_inside_it_is_not_healthy() -> None:
+    log = (f"[2026-03-01 10:00:00] {BEGIN}", FIRST_LOAD[0])
+
+    assert read(*log).verdict == "failed"
+    assert read(*log, running=True).verdict == "starting"

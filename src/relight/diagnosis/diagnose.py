@@ -152,7 +152,8 @@ def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
 def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, benign: bool) -> Diagnosis:
     if evidence.progress.ready is not None:
         return replace(base, verdict="healthy")
-    excerpt = len(evidence.records) < EXCERPT and not stopped(evidence)
+    # A log that shows how the start began is whole up to its end, however short.
+    excerpt = len(evidence.records) < EXCERPT and not stopped(evidence) and not printed_arguments(evidence)
     if benign and not running and (excerpt or not evidence.progress.spans):
         return replace(base, verdict="healthy")
     if not evidence.progress.spans:
