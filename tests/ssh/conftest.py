@@ -168,6 +168,7 @@ class Proxy:
         self.stalled = threading.Event()
         self.refusing = threading.Event()
         self.cuts = 0
+        self._over = threading.Event()
         self._target = address, target
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
@@ -181,8 +182,15 @@ class Proxy:
                 if self.refusing.is_set():
                     client.close()
                     continue
-                server = socket.create_connection(self._target, 10)
+                try:
+                    server = socket.create_connection(self._target, 10)
+                except OSError:
+                    client.close()
+                    continue
                 self._pairs.append((client, server))
+                if self._over.is_set():
+                    self.cut()
+                    return
                 for source, sink, left in ((client, server, None), (server, client, self.cut_after())):
                     threading.Thread(target=self._pump, args=(source, sink, left), daemon=True).start()
 
@@ -205,6 +213,7 @@ class Proxy:
 
     def close(self) -> None:
         self.stalled.clear()
+        self._over.set()
         self._socket.close()
         self.cut()
 

@@ -46,7 +46,7 @@ def user_with(tmp_path: Path) -> Iterator[Callable[[str], User]]:
     made: list[User] = []
 
     def make(shell: str) -> User:
-        name = f"relight{os.getpid()}x{len(made)}"
+        name = f"relight{secrets.token_hex(4)}"
         user = User(name, secrets.token_hex(8), Path("/var/tmp", name))  # noqa: S108  pytest's folders are closed
         made.append(user)
         subprocess.run(["useradd", "-m", "-d", str(user.home), "-s", shell, user.name], check=True, capture_output=True)  # noqa: S607
@@ -202,6 +202,7 @@ class Slow(Proxy):
         for end in (source, sink):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 def test_a_throttled_link_is_slow_and_loses_nothing(sshd: Any, tmp_path: Path) -> None:
