@@ -130,7 +130,7 @@ def test_a_controller_killed_at_any_moment_is_taken_up_again(world: World, kills
         # Killed before it forgot, a run knows already what crashes.
         assert [a["outcome"] for a in attempts] in (["crashed", "healthy"], ["healthy"])
         assert there == {f"{run}.{a['n']}" for a in attempts}
-        assert servers(world, run) == [f"{run}.2"]
+        assert servers(world, run) == [f"{run}.{attempts[-1]['n']}"]
         assert world.ask("stop", run).status == 0
         assert servers(world, run) == []
 
