@@ -74,6 +74,7 @@ def test_a_disk_that_is_full_in_mid_log_loses_no_exit_status_and_no_byte_that_wa
 
 
 @ROOT
+@pytest.mark.soak
 def test_a_process_that_no_signal_of_ours_ends_is_named_in_time_and_not_looped_on(
     until: Until,
 ) -> None:

@@ -50,6 +50,7 @@ def nan(data: bytearray) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("change", "kind", "said"),
     [(cut, "model.weights", "A weight file is corrupt"), (nan, "numerics.nan", "NaN or infinity")],

@@ -96,7 +96,7 @@ def killed_after(world: World, words: tuple[str, ...], seconds: float) -> bool:
 @pytest.mark.parametrize(
     "kills",
     [
-        pytest.param(1, marks=[pytest.mark.ssh, pytest.mark.timeout(600)]),
+        pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
         pytest.param(KILLS, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
     ],
     ids=["few", "many"],
@@ -185,7 +185,7 @@ def _parent(pid: int) -> int:
     return 0
 
 
-@pytest.mark.ssh
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_a_laptop_that_slept_in_mid_start_goes_on_where_it_was(world: World) -> None:
     world.write("plain.toml", playbook())

@@ -179,7 +179,7 @@ def test_a_follower_that_fails_first_is_diagnosed_and_repaired(pair: Pair) -> No
     assert pair.client.ask("stop").status == 0
 
 
-@pytest.mark.ssh
+@pytest.mark.soak
 def test_a_controller_that_is_killed_takes_both_nodes_up_again(pair: Pair) -> None:
     before = pair.launches()
     run = pair.start("retry", pair.book("two.toml"), *BOTH)
