@@ -8,7 +8,7 @@ import click
 from relight.cli import complete
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
-from relight.cli.work import terminated_like_interrupted
+from relight.cli.work import interrupted_once
 from relight.words.errors import UsageError
 
 
@@ -36,7 +36,7 @@ def lab(shared: Common, *, scenario: str, nodes: int) -> int:
     problem = platform_problem()
     if problem:
         raise UsageError(problem, place="relight lab")
-    with terminated_like_interrupted(), ExitStack() as stack:
+    with interrupted_once(), ExitStack() as stack:
         machines = [
             stack.enter_context(open_lab(shared.state / "lab", scenario, address=f"127.0.0.{n}"))
             for n in range(1, nodes + 1)

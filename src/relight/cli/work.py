@@ -54,7 +54,7 @@ def work(shared: Common, asked: Asked) -> int:
     asked = asked.checked(json=shared.json)
     send = sender(asked.notify)
     with ExitStack() as stack:
-        stack.enter_context(terminated_like_interrupted())
+        stack.enter_context(interrupted_once())
         order, journal = stack.enter_context(_begun(shared, asked))
         if journal is None:
             return dry_run(shared, order)
@@ -62,17 +62,27 @@ def work(shared: Common, asked: Asked) -> int:
 
 
 @contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: the server keeps its state and the run can be resumed."""
+def interrupted_once() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: the server keeps its state and the run can be resumed.
+
+    A second one does not disturb the end that the first began, which says so in the journal and on stdout; a third
+    breaks that off too. A process that was started with Ctrl-C ignored goes on ignoring it.
+    """
+    came = 0
 
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signal module's signature
-        raise KeyboardInterrupt
+        nonlocal came
+        came += 1
+        if came != 2:
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    heeded = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heeded}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
