@@ -193,3 +193,17 @@ def test_a_short_log_that_begins_with_the_start_and_ends_inside_it_is_not_health
 
     assert read(*log).verdict == "failed"
     assert read(*log, running=True).verdict == "starting"
+
+
+def test_what_the_main_process_raised_before_the_ranks_came_up_did_not_end_the_start() -> None:
+    plugin = (
+        "Traceback (most recent call last):",
+        '  File "/opt/plugins/meter.py", line 3, in <module>',
+        "    import acme_meter",
+        "ModuleNotFoundError: No module named 'acme_meter'",
+    )
+    begun = (f"[2026-03-01 10:00:00] {BEGIN}", *plugin)
+    ranks = ("[2026-03-01 10:00:01 TP0] Init torch distributed begin.", *FIRST_LOAD[:1], *load_fails("TP0"))
+
+    assert kind(*begun) == "env.import"
+    assert kind(*begun, *ranks) == "oom.gpu.weights"

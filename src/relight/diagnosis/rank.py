@@ -7,6 +7,9 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
 from relight.words.kinds import family
 
+BEFORE_RANKS = frozenset({None, "args"})
+"""Phases in which there is only the main process."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -57,7 +60,8 @@ def _best_cascade(fatal: Sequence[Candidate]) -> Candidate | None:
 def _survived(candidate: Candidate, evidence: Evidence) -> bool:
     """Say whether the start went on to readiness after the line, or the rank that failed took another step.
 
-    An ordinary record of the log is survived when any rank took another step.
+    An ordinary record of the log is survived when any rank took another step, and what the main process raised before
+    there were ranks when they came all the same.
     """
     ready = evidence.progress.ready
     if ready is not None and candidate.record.number < ready.line:
@@ -70,6 +74,8 @@ def _survived(candidate: Candidate, evidence: Evidence) -> bool:
     if candidate.block is None or (candidate.claim and candidate.claim.signature.fatal):
         return False
     rank = candidate.block.rank or candidate.record.rank
+    if rank is None and evidence.phase_at(candidate.record.number) in BEFORE_RANKS:
+        return max(_begun(evidence), default=0) > candidate.record.number
     return moved.get(rank, 0) > candidate.record.number
 
 
