@@ -9,7 +9,7 @@ import random
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from relight.config import shipped
 from relight.words.playbook import Health
 
 TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").with_stem("judge_texts").read_text())
+GOODS, BADS = 1000, 300
 LANGUAGES = tuple(TEXTS["sentences"])
 RIGHT = {
     "The capital of France is": " Paris",
@@ -388,31 +389,41 @@ def wire(question: Question, said: Said, *, numbers: bool) -> Answered:
     return Answered(question, 200, json.dumps({"text": said.text, "meta_info": meta}), seconds=1.0)
 
 
-def measure(seed: int, *, goods: int = 1000, bads: int = 300) -> tuple[list[str], list[str]]:
-    """Return the false alarms and the missed sets, a line for each."""
-    rng, known, health = random.Random(seed), book(), Health()
+def measured(
+    known: Book, goods: Iterable[list[Answered]], bads: Iterable[tuple[str, list[Answered]]]
+) -> tuple[list[str], list[str]]:
+    """Judge sound sets and named bad ones; return the false alarms and the missed sets, a line for each."""
     alarms, missed = [], []
-    for n in range(goods):
-        verdict = judge(answered(good(rng, known)), health, known)
+    for n, answers in enumerate(goods):
+        verdict = judge(answers, Health(), known)
         if verdict.outcome != "well":
-            alarms.append(f"good {n}: {verdict.outcome} {verdict.notes[:2]} {verdict.evidence[:2]}")
-    for n in range(bads):
-        name, given = bad(rng, known)
-        verdict = judge(answered(given), health, known)
+            alarms.append(f"good {n}: {verdict.outcome} {verdict.notes[:3]} {verdict.evidence[:3]}")
+    for n, (name, answers) in enumerate(bads):
+        verdict = judge(answers, Health(), known)
         if verdict.outcome != "sick":
-            missed.append(f"bad {n}: {name} in {given.language}: {verdict.outcome} {verdict.notes[:2]}")
+            missed.append(f"bad {n}: {name}: {verdict.outcome} {verdict.notes[:3]}")
     return alarms, missed
 
 
-def main() -> None:
-    """Print both rates, and every set that was judged wrongly."""
+def told(measure: Callable[[int], tuple[list[str], list[str]]], goods: int, bads: int) -> None:
+    """Print both rates for the seed on the command line, and the sets that were judged wrongly."""
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     alarms, missed = measure(seed)
-    print(f"seed {seed}: false alarms {len(alarms)} of 1000 good sets ({len(alarms) / 10:.1f} %)")
-    print(f"seed {seed}: caught {300 - len(missed)} of 300 bad sets ({(300 - len(missed)) / 3:.1f} %)")
-    print("missed by pattern:", dict(Counter(line.split()[2] for line in missed)))
-    print("\n".join([*alarms[:12], *missed[:12]]))
+    print(f"seed {seed}: false alarms {len(alarms)} of {goods} good sets ({len(alarms) / goods:.1%})")
+    print(f"seed {seed}: caught {bads - len(missed)} of {bads} bad sets ({1 - len(missed) / bads:.1%})")
+    print("missed by pattern:", dict(Counter(line.split(": ")[1] for line in missed)))
+    print("\n".join([*alarms[:40], *missed[:12]]))
+
+
+def measure(seed: int, *, goods: int = GOODS, bads: int = BADS) -> tuple[list[str], list[str]]:
+    """Return the false alarms and the missed sets, a line for each."""
+    rng, known = random.Random(seed), book()
+    sound = (answered(good(rng, known)) for _ in range(goods))
+    broken = (
+        (f"{name} in {given.language}", answered(given)) for name, given in (bad(rng, known) for _ in range(bads))
+    )
+    return measured(known, sound, broken)
 
 
 if __name__ == "__main__":
-    main()
+    told(measure, GOODS, BADS)

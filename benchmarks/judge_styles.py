@@ -9,7 +9,6 @@ import random
 import sys
 import tomllib
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from relight.attempts.judge.answers import Answered, Question
-from relight.attempts.judge.verdict import judge
-from relight.words.playbook import Health
 
 HERE = Path(__file__).parent
 TEXTS: dict[str, Any] = tomllib.loads((HERE / "judge_styles.toml").read_text())
@@ -248,31 +245,18 @@ def wired(given: Any) -> list[Answered]:
 
 def measure(seed: int, *, goods: int = GOODS, bads: int = BADS) -> tuple[list[str], list[str]]:
     """Return the false alarms and the missed sets, a line for each."""
-    rng, known, health = random.Random(seed), F.book(), Health()
-    alarms, missed = [], []
-    for n in range(goods):
-        verdict = judge(wired(good(rng, known)), health, known)
-        if verdict.outcome != "well":
-            alarms.append(f"good {n}: {verdict.outcome} {verdict.notes[:3]} {verdict.evidence[:3]}")
-    names = list(BROKEN)
-    for n in range(bads):
-        name, given = names[n % len(names)], good(rng, known)
-        BROKEN[name](rng, given)
-        verdict = judge(wired(given), health, known)
-        if verdict.outcome != "sick":
-            missed.append(f"bad {n}: {name}: {verdict.outcome} {verdict.notes[:3]}")
-    return alarms, missed
+    rng, known = random.Random(seed), F.book()
+    sound = (wired(good(rng, known)) for _ in range(goods))
+    names: tuple[str, ...] = tuple(list(BROKEN)[n % len(BROKEN)] for n in range(bads))
+    return F.measured(known, sound, ((name, wired(spoiled(name, rng, known))) for name in names))  # type: ignore[no-any-return]
 
 
-def main() -> None:
-    """Print both rates, and every set that was judged wrongly."""
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    alarms, missed = measure(seed)
-    print(f"seed {seed}: false alarms {len(alarms)} of {GOODS} good sets")
-    print(f"seed {seed}: caught {BADS - len(missed)} of {BADS} bad sets")
-    print("missed by pattern:", dict(Counter(line.split(": ")[1] for line in missed)))
-    print("\n".join([*alarms[:40], *missed[:12]]))
+def spoiled(name: str, rng: random.Random, known: Any) -> Any:
+    """Return a sound set that was broken in one way."""
+    given = good(rng, known)
+    BROKEN[name](rng, given)
+    return given
 
 
 if __name__ == "__main__":
-    main()
+    F.told(measure, GOODS, BADS)
