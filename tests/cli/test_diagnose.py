@@ -162,5 +162,5 @@ def test_a_log_that_shows_nothing_known_is_shown_by_its_last_lines(relight: Reli
 
     done = relight("diagnose", "odd.log")
 
-    assert "10 | several thousand exclamation marks" in done.out
+    assert "10 > several thousand exclamation marks" in done.out
     assert "nothing in this log" not in done.out

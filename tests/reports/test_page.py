@@ -59,7 +59,7 @@ def test_a_change_shows_what_it_replaces_where_the_command_is_known() -> None:
 
 
 def test_an_unknown_failure_tells_how_to_make_it_known() -> None:
-    assert "relight playbook new ID --from server.log:731" in page.render(UNKNOWN)
+    assert "relight playbook new my-failure --from server.log:731" in page.render(UNKNOWN)
 
 
 def test_a_known_failure_asks_for_no_signature() -> None:
@@ -116,3 +116,69 @@ def test_excerpts_keep_to_the_width(width: int) -> None:
 
     for line in page.render(long, width=width).splitlines():
         assert len(line) <= max(width, 66), line
+
+
+CUT = [
+    LogLine(1, "[2026-11-29 08:00:00 TP3] Scheduler hit an exception: Traceback (most recent call last):"),
+    LogLine(2, '  File "/opt/sglang/python/sglang/srt/managers/scheduler.py", line 2586, in run_scheduler_process'),
+    LogLine(3, "    scheduler = Scheduler("),
+    LogLine(4, "                ^^^^^^^^^^"),
+]
+SILENT = Cause("unknown", "unknown", None, "", 1, "Load weight begin.", "TP3", "load_weights", 0.2, "It ends there.")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+@pytest.mark.parametrize("cause", [None, SILENT])
+def test_a_log_cut_inside_an_error_says_so_and_how_to_get_the_rest(length: int, cause: Cause | None) -> None:
+    found = Diagnosis("server.log", "failed" if cause else "unknown", cause=cause)
+
+    told = " ".join(page.render(found, ends=CUT[:length]).split())
+
+    assert "the log ends in the middle of an error, before the line that names it" in told
+    assert "^ the log ends here" in told
+    assert "relight diagnose HOST:PATH" in told
+    assert "playbook new" not in told
+    assert ("sglang/srt/managers/scheduler.py:2586" in told) is (length > 1)
+
+
+def test_an_error_that_is_named_is_not_cut() -> None:
+    found = Diagnosis("server.log", "unknown")
+
+    told = page.render(found, ends=[*CUT, LogLine(5, "QuuxError: not aligned")])
+
+    assert "the log ends in the middle" not in told
+    assert "relight playbook new my-failure --from server.log:5" in told
+
+
+def test_a_log_that_stops_in_a_phase_offers_no_signature_of_its_progress() -> None:
+    told = page.render(Diagnosis("server.log", "failed", cause=SILENT), ends=[LogLine(1, "Load weight begin.")])
+
+    assert "the last sign of progress" in told
+    assert "playbook new" not in told
+    assert "relight diagnose --running server.log" in told
+
+
+def test_a_log_of_blank_lines_has_nothing_in_it() -> None:
+    assert "there is nothing in this log" in page.render(Diagnosis("a.log", "unknown"), ends=[LogLine(1, "  ")])
+
+
+def test_a_headline_takes_two_lines_at_most() -> None:
+    assert CAPTURE_OOM.cause
+    long = replace(CAPTURE_OOM, cause=replace(CAPTURE_OOM.cause, summary="many words " * 25))
+
+    head = page.render(long).splitlines()[:3]
+
+    assert head[1].endswith(" ...")
+    assert "-->" in head[2]
+
+
+def test_what_is_known_of_a_failure_is_marked_where_its_own_line_does_not_say_it() -> None:
+    facts = {"required": 196608, "limit": 65536}
+    text = "Exception: capture failed:"
+    cause = Cause("kernel", "kernel.shared_memory", "x", "f", 3, text, None, None, 0.9, "", facts)
+    around = [LogLine(3, cause.text), LogLine(4, "OutOfResources: Required: 196608, Hardware limit: 65536")]
+
+    told = page.render(Diagnosis("server.log", "failed", cause=cause), around)
+
+    assert "4 > OutOfResources" in told
+    assert "^ its details" in told

@@ -10,9 +10,10 @@ from relight.reports.learned import in_words, nogoods_blocks, nogoods_table
 from relight.reports.passed import passed_over
 from relight.reports.story import tell
 from relight.reports.timeline import curves, timeline
-from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Record, Term
+from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Phase, Record, Term
 from relight.words.settings import Repair, Settings
 from tests.reports.more_stories import STORIES
+from tests.reports.stories import CAPTURE_OOM
 
 SMALLER = Repair(set={"mem-fraction-static": 0.82}, why="less", cost=0.5)
 BELOW = Nogood(
@@ -88,7 +89,11 @@ def test_what_came_first_is_told_where_nothing_speaks_against_a_repair() -> None
 
 @pytest.mark.parametrize(
     ("state", "said"),
-    [("budget", "the budget was spent first"), ("person", "a person first"), ("failed", "one launch")],
+    [
+        ("budget", "the launches or the time ran out first"),
+        ("person", "a person has to act"),
+        ("failed", "retry"),
+    ],
 )
 def test_a_run_that_ended_says_why_a_repair_was_not_tried(state: Any, said: str) -> None:
     held = run_of(failing(1), state=state)
@@ -178,3 +183,21 @@ def test_a_long_run_keeps_its_table_of_attempts_short() -> None:
     assert len(course.blocks[0].rows) == 13  # type: ignore[union-attr]
     lines = text.render(many).splitlines()
     assert lines.index("ATTEMPTS IN DETAIL") <= 130
+
+
+def test_the_timeline_breaks_where_the_cause_says_not_where_another_rank_had_got_to() -> None:
+    cause = CAPTURE_OOM.cause
+    assert cause
+    found = replace(CAPTURE_OOM, cause=replace(cause, phase="pools"))
+    other = replace(found, cause=replace(cause, phase="autotune"))
+    base = run_of(failing(1)).attempts[0]
+    phases = tuple(Phase(name, base.started, base.ended) for name in ("load_weights", "pools", "capture"))
+    ahead = replace(base, phases=phases, diagnosis=found)
+    unheard = replace(ahead, diagnosis=other)
+
+    broken = [[bar.phase for bar in lane.bars if bar.broken] for lane in timeline((ahead, unheard), 0).lanes]  # type: ignore[union-attr]
+    told = [text.render(run_of(attempt)) for attempt in (ahead, unheard)]
+
+    assert broken == [["pools"], ["capture"]]
+    assert "in phase pools" in told[0]
+    assert "in phase capture" in told[1]

@@ -143,4 +143,4 @@ def test_the_options_name_variants_by_what_they_set() -> None:
     page = " ".join(text.render(held).split())
 
     assert "spec: variant 2 (--algorithm A --steps 3) tried" in page
-    assert "spec: off untried The budget was spent first." in page
+    assert "spec: off untried The launches or the time ran out first." in page

@@ -26,6 +26,7 @@ from relight.words.text import shown
 ROUNDS = 6
 """How often a diagnosis may ask for further source files."""
 AROUND = 4
+LAST = 16
 
 
 @click.command(epilog="Examples: relight diagnose server.log; docker logs sgl 2>&1 | relight diagnose -")
@@ -85,7 +86,8 @@ def _one(
         if found.verdict == "unknown" and not any(True for _ in read()):
             say(f"relight: {shown(log)} is empty: nothing can be said about it", err=True)
         elif not shared.json:
-            say(page.render(found, around(read, found), width=width(), argv=argv), nl=False)
+            near, last = around(read, found), ends(read) if page.says_nothing(found) else ()
+            say(page.render(found, near, width=width(), argv=argv, ends=last), nl=False)
     return found
 
 
@@ -109,12 +111,15 @@ def examine(
 def around(read: Read, found: Diagnosis) -> tuple[LogLine, ...]:
     """Return the lines of the log near the cause, and those the diagnosis names."""
     line = found.cause.line if found.cause else None
-    if found.verdict == "unknown" and not found.evidence:
-        return tuple(LogLine(x.number, x.text) for x in deque(read(), maxlen=AROUND))
     near = set(range(line - AROUND, line + AROUND + 1)) if line else set()
     near |= {e.line for e in (*found.evidence, *found.cascade)}
     last = max(near, default=0)
     return tuple(LogLine(x.number, x.text) for x in _until(read(), last) if x.number in near)
+
+
+def ends(read: Read) -> tuple[LogLine, ...]:
+    """Return the last lines of a log."""
+    return tuple(LogLine(x.number, x.text) for x in deque(read(), maxlen=LAST))
 
 
 def _until(lines: Iterable[Line], last: int) -> Iterator[Line]:

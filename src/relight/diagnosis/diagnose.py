@@ -166,6 +166,7 @@ def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, beni
 def _silent(evidence: Evidence) -> Cause:
     kind = "hang.startup" if stopped(evidence) else "unknown"
     last = last_progress(evidence)
+    stalls = f"{KINDS[kind]} " if kind != "unknown" else ""
     return Cause(
         family=family(kind),
         kind=kind,
@@ -176,8 +177,12 @@ def _silent(evidence: Evidence) -> Cause:
         rank=last.rank if last else None,
         phase=evidence.progress.phase,
         confidence=0.5 if kind != "unknown" else 0.2,
-        summary=f"{KINDS[kind]} The log ends in phase {evidence.progress.phase} and names no failure.",
+        summary=f"{stalls}The log ends in phase {_in_words(evidence.progress.phase)} and names no failure.",
     )
+
+
+def _in_words(phase: str | None) -> str:
+    return (phase or "").replace("_", " ")
 
 
 def _only_version(knowledge: Knowledge) -> str | None:

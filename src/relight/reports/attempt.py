@@ -25,6 +25,7 @@ from relight.reports.excerpts import evidence, innermost, other_values, readable
 from relight.reports.now import launch_command
 from relight.reports.passed import passed_over
 from relight.reports.prose import (
+    broke_in,
     count,
     ended_by,
     in_few,
@@ -35,6 +36,7 @@ from relight.reports.prose import (
     path,
     phase,
     prose,
+    rank,
     sentence,
     sure,
     tone,
@@ -137,7 +139,7 @@ def _failure(attempt: Attempt) -> list[Block]:
     cause = diagnosis.cause if diagnosis else None
     if diagnosis is None or cause is None:
         return []
-    blocks: list[Block] = [Para(_cause(diagnosis, cause), "cause", _tone(attempt))]
+    blocks: list[Block] = [Para(_cause(attempt, diagnosis, cause), "cause", _tone(attempt))]
     shows = evidence(diagnosis, note=_note(diagnosis))
     blocks += [shows] if shows else []
     blocks += _raised(diagnosis)
@@ -166,12 +168,13 @@ def _tone(attempt: Attempt) -> Tone:
     return tone(attempt) if attempt.outcome != "healthy" else "plain"
 
 
-def _cause(diagnosis: Diagnosis, cause: Cause) -> Prose:
+def _cause(attempt: Attempt, diagnosis: Diagnosis, cause: Cause) -> Prose:
     doubt = "" if cause.confidence >= _SURE else f", {sure(cause.confidence)} sure"
-    where = f" in phase {phase(cause.phase)}" if cause.phase else ""
-    rank = f", first on rank {cause.rank}" if cause.rank else ""
+    broke = broke_in(attempt)
+    where = f" in phase {phase(broke)}" if broke else ""
+    first = f", first on {rank(cause.rank)}" if cause.rank else ""
     said = sentence(why_failed(diagnosis))
-    return (*said, f" ({cause.kind}{where}{rank}{doubt})")
+    return (*said, f" ({cause.kind}{where}{first}{doubt})")
 
 
 def _note(diagnosis: Diagnosis) -> str:

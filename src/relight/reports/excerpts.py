@@ -6,13 +6,18 @@ from typing import Any
 
 from relight.reports.blocks import Excerpt, Row
 from relight.reports.prose import path, value
-from relight.words.diagnosis import Constraint, Diagnosis, LogLine
+from relight.words.diagnosis import Cause, Constraint, Diagnosis, LogLine
 
 _AROUND = 12
 _GUARDS = 3
+_LAST = 6
+_DETAILS = "its details"
+_MESSAGE = 4
+"""Lines after the one that names an exception that may still be its message."""
+_TELLING = 2
 _LONGEST = 120
 """Characters of a guard that can still be read at a glance."""
-_FRAME = re.compile(r"""^(\s*(?:\[[^\]]*\] )?File ")([^"]+)(?=")""")
+_FRAME = re.compile(r"""^((?:\[[^\]]*\]:?|\([^)]*\))?\s*File ")([^"]+)(?=")""")
 
 
 def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str = "") -> Excerpt | None:
@@ -28,8 +33,30 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
         return None
     line = cause.line if cause else None
     chosen = _nearest(lines, line)
-    rows = [Row(n, lines[n], _whole(lines[n], note) if n == line else ()) for n in chosen]
+    details = _details(cause, lines) if cause else set()
+    rows = [Row(n, lines[n], _marks(lines[n], note if n == line else _DETAILS * (n in details))) for n in chosen]
     return Excerpt("evidence", _place(diagnosis.log, line or chosen[0]), _with_gaps(rows))
+
+
+def _marks(text: str, note: str) -> tuple[tuple[int, int, str], ...]:
+    return _whole(text, note) if note else ()
+
+
+def _details(cause: Cause, lines: Mapping[int, str]) -> set[int]:
+    """Return the lines right after the cause that hold what is known of it and its own line does not say."""
+    own = cause.text
+    wanted = [str(held) for held in cause.facts.values() if held is not None and not isinstance(held, bool)]
+    wanted = [text for text in wanted if len(text) >= _TELLING and text not in own]
+    after = range((cause.line or 0) + 1, (cause.line or 0) + 1 + _MESSAGE)
+    return {n for n in after if cause.line and wanted and all(text in lines.get(n, "") for text in wanted)}
+
+
+def last_lines(log: str, lines: Iterable[LogLine], last: LogLine, note: str) -> Excerpt:
+    """Return the end of a log, its last line marked with `note`."""
+    held = {line.line: _framed(line.text) for line in lines}
+    chosen = [n for n in sorted(held) if n <= last.line][-_LAST:]
+    rows = [Row(n, held[n], _whole(held[n], note) if n == last.line else ()) for n in chosen]
+    return Excerpt("evidence", _place(log, last.line), _with_gaps(rows))
 
 
 def _framed(text: str) -> str:

@@ -2,19 +2,22 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from math import ceil
 from textwrap import shorten
 
 from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
+from relight.reports.price import given_up, healthy_attempt
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
-from relight.reports.verdict import AND_NEXT, furthest, last_launch
+from relight.reports.verdict import AND_NEXT, furthest, last_launch, out_of_time
 from relight.reports.world import stand_in, with_variants
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Repair
 
 _LONGEST = 240
+_FEW_LAUNCHES = 5
 
 
 def now_section(record: Record) -> Section:
@@ -57,7 +60,7 @@ def _healthy(record: Record) -> list[Block]:
         blocks += _other_nodes(record)
     if not ended:
         blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
-    final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
+    final = healthy_attempt(record)
     if final:
         blocks += _given_up(final.changes)
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
@@ -90,18 +93,8 @@ def _ended(record: Record) -> str:
 
 def _given_up(changes: Sequence[Repair]) -> list[Block]:
     """Say what the changes on the way cost, each thing once, by the flags that cost it."""
-    costs: dict[str, list[str]] = {}
-    for change in changes:
-        if change.gives_up and not change.alters_answers:
-            edits = costs.setdefault(change.gives_up.strip().rstrip("."), [])
-            edits += [line for line in map(_named, brief(edits_of(change))) if line not in edits]
-    said = "; ".join(f"{cost} ({listed(edits)})" for cost, edits in costs.items())
+    said = "; ".join(f"{cost} ({listed(edits)})" for cost, edits in given_up(changes).items())
     return [Para(prose(f"Given up on the way: {said}."))] if said else []
-
-
-def _named(line: str) -> str:
-    """Return an edit as it is said in a sentence."""
-    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
 
 
 def _altered(change: Repair) -> Block:
@@ -180,17 +173,28 @@ def _commonest(record: Record) -> list[Block]:
 
 def _budget(record: Record) -> list[Block]:
     left = sum(o.status == "untried" for o in record.options)
-    said = f"{left} options are left" if left > 1 else "Options are left"
+    said = count(left, "option is left", "options are left") if left else "Options are left"
     upcoming = with_variants(record, record.reason.partition(AND_NEXT)[2])
     first = [Para(sentence(f"Next it would try: {upcoming}"))] if upcoming else []
-    text = f"{said}; this goes on where the run stopped:"
-    return [*_said(record), *first, Para(prose(text)), _more(record)]
-
-
-def _more(record: Record) -> Command:
-    """Return the command that goes on with twice the launches so far, which may be too few or too many."""
     launches = sum(a.launched for a in record.attempts)
-    return Command((resumed(record, "--max-attempts", str(max(2 * launches, launches + 5))),))
+    more = max(_FEW_LAUNCHES, left)
+    counted = (
+        f"{said}; one launch tries one of them, or several together. This goes on where the run stopped, "
+        f"with up to {more} launches more ({launches} were made; `--max-attempts` counts them all):"
+    )
+    return [
+        *_said(record),
+        *first,
+        Para(prose(counted)),
+        Command((resumed(record, *_allowed(record, launches + more)),)),
+    ]
+
+
+def _allowed(record: Record, launches: int) -> tuple[str, ...]:
+    """Return the options that give a run more launches, and twice the time where that is what it ran out of."""
+    spent = out_of_time(record)
+    time = ("--deadline", f"{ceil(2 * spent / 3600)}h") if spent else ()
+    return ("--max-attempts", str(launches), *time)
 
 
 def _busy(record: Record) -> list[Block]:

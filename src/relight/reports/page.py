@@ -1,12 +1,14 @@
 """The page of one log, in the manner of a compiler: what, where, why, and the exact change that helps."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
 from relight.reports.blocks import Edit, Excerpt
+from relight.reports.cutoff import WHOLE, Cut, cut_in_traceback, last_said
 from relight.reports.edits import brief, edits_of
-from relight.reports.excerpts import evidence, innermost, other_values, readable, source
-from relight.reports.prose import count, in_few, mark, origin, path, phase, sure, value
+from relight.reports.excerpts import evidence, innermost, last_lines, other_values, readable, source
+from relight.reports.prose import count, in_few, mark, origin, path, phase, rank, sure, value
 from relight.reports.textblocks import excerpt, wrap
 from relight.words.argv import from_argv
 from relight.words.diagnosis import Cause, Diagnosis, LogLine
@@ -20,45 +22,90 @@ _ACTIONS = {
 }
 _MOST_REPAIRS = 4
 _LONGEST = 300
+_NOTE = "  = note: "
+_OTHERS = "comm.peer_died"
 _ELSEWHERE: Mapping[str, str] = {
-    "comm.peer_died": "the cause stands elsewhere: diagnose the log of the rank or host that died first, "
+    _OTHERS: "the cause stands elsewhere: diagnose the log of the rank or host that died first, "
     "or read what came before this log begins",
     "engine": "no setting is known to help; look for this message among the issues of the engine's project, "
     "or try another version of it",
 }
+_CUT = "the log ends in the middle of an error, before the line that names it"
+_TEACH = "to teach relight this failure, make a signature of its line:"
 _NO_HELP = "no change of settings is known to help here"
 
 
 def render(
-    diagnosis: Diagnosis, lines_around: Sequence[LogLine] = (), *, width: int = 100, argv: Sequence[str] = ()
+    diagnosis: Diagnosis,
+    lines_around: Sequence[LogLine] = (),
+    *,
+    width: int = 100,
+    argv: Sequence[str] = (),
+    ends: Sequence[LogLine] = (),
 ) -> str:
     """Return the page of one diagnosis as plain text.
 
     `lines_around` are the lines of the log near the cause; without them the diagnosis' own evidence is shown.
-    `argv` is the command of the log where it is known: a change then shows what it replaces.
+    `argv` is the command of the log where it is known: a change then shows what it replaces. `ends` are the last
+    lines of the log, wanted where it names no failure: it may have been cut.
     """
-    diagnosis, around = shown(diagnosis), shown(tuple(lines_around))
+    diagnosis, around, last = shown(diagnosis), shown(tuple(lines_around)), shown(tuple(ends))
     settings = Settings(from_argv(shown(tuple(argv))))
-    if diagnosis.cause is None:
-        lines = _without_cause(diagnosis, around, width)
+    cut = cut_in_traceback(last or around or diagnosis.evidence) if says_nothing(diagnosis) else None
+    if cut and not (diagnosis.cause and diagnosis.cause.fingerprint):
+        lines = _cut_off(diagnosis, cut, last or around or diagnosis.evidence, width)
+    elif diagnosis.cause is None:
+        lines = _without_cause(diagnosis, around or last, width)
     else:
-        lines = _with_cause(diagnosis, diagnosis.cause, around, settings, width)
+        lines = _with_cause(diagnosis, diagnosis.cause, around, settings, width, cut)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+def says_nothing(diagnosis: Diagnosis) -> bool:
+    """Say whether a log names no failure: it may have been cut, and its last lines are what there is."""
+    cause = diagnosis.cause
+    return (cause is None and diagnosis.verdict in {"unknown", "failed"}) or (
+        cause is not None and not cause.fingerprint
+    )
+
+
+def _cut_off(diagnosis: Diagnosis, cut: Cut, ends: Sequence[LogLine], width: int) -> list[str]:
+    """Tell of a log that ends inside a traceback: what is known, and how to get the line that names the error."""
+    word = "unknown" if diagnosis.cause is None else "error[unknown]"
+    lines = wrap(f"{word}: {diagnosis.log}: {_CUT}", width, rest="  ")
+    lines += _set(last_lines(diagnosis.log, ends, cut.line, "the log ends here"), width)
+    reached = diagnosis.cause.phase if diagnosis.cause else None
+    known = [f"in phase {phase(reached)}"] if reached else []
+    known += [f"an exception came through {cut.place}"] if cut.place else ["an exception was raised"]
+    lines += wrap(f"what is known: {', '.join(known)}; what it was stands in the lines that are missing", width, _NOTE)
+    return [*lines, "", *_get_the_rest("get the rest of this log and diagnose that:", width)]
+
+
+def _get_the_rest(said: str, width: int) -> list[str]:
+    return [*wrap(said, width, "help: "), *(f"        {line}" for line in WHOLE)]
+
+
 def _with_cause(
-    diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int
+    diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int, cut: Cut | None
 ) -> list[str]:
-    lines = wrap(f"error[{cause.kind}]: {_headline(cause)}", width, rest="  ")
+    lines = _two_lines(wrap(f"error[{cause.kind}]: {_headline(cause)}", width, rest="  "), width)
     shows = evidence(diagnosis, around, note=mark(cause))
     reads = source(diagnosis.constraint) if diagnosis.constraint else None
     gutter = max(_gutter(shows), _gutter(reads))
     lines += _set(shows, width, gutter)
     lines += [f"  {' ' * gutter} |"] if shows and reads else []
     lines += _set(reads, width, gutter)
-    for note in (*_notes(diagnosis, cause), *_source_notes(diagnosis)):
-        lines += wrap(note, width, "  = note: ")
+    ends = [f"{diagnosis.log}:{cut.line.line} is where {_CUT}"] if cut else []
+    for note in (*_notes(diagnosis, cause), *ends, *_source_notes(diagnosis)):
+        lines += wrap(note, width, _NOTE)
     return [*lines, "", *_help(diagnosis, cause, settings, width)]
+
+
+def _two_lines(lines: list[str], width: int) -> list[str]:
+    """Cut a headline to two lines: what is longer stands below, in the marked line."""
+    if len(lines) <= 2:
+        return lines
+    return [lines[0], f"{lines[1][: width - 4].rstrip()} ..."]
 
 
 def _headline(cause: Cause) -> str:
@@ -77,7 +124,7 @@ def _set(part: Excerpt | None, width: int, gutter: int = 1) -> list[str]:
 
 def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
     where = [f"in phase {phase(cause.phase)}"] if cause.phase else []
-    where += [f"on rank {cause.rank}"] if cause.rank else []
+    where += [f"on {rank(cause.rank)}"] if cause.rank else []
     where += [f"signature {cause.signature}"] if cause.signature else []
     notes = [", ".join([*where, f"confidence {sure(cause.confidence)}"])]
     if diagnosis.cascade:
@@ -92,7 +139,9 @@ def _frame(diagnosis: Diagnosis) -> list[str]:
     if not frames or diagnosis.constraint:
         return []
     last = frames[-1]
-    return [f"raised at {path(last.file)}:{last.line}, in {last.function}" + (f": {last.text}" if last.text else "")]
+    # A line of source that goes on below, or only raises, says nothing more.
+    tells = last.text and not last.text.endswith(("(", "[", ",")) and not last.text.startswith("raise ")
+    return [f"raised at {path(last.file)}:{last.line}, in {last.function}" + (f": {last.text}" if tells else "")]
 
 
 def _source_notes(diagnosis: Diagnosis) -> list[str]:
@@ -112,17 +161,34 @@ def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
         lines += _repair(repair, settings, width)
     if len(diagnosis.repairs) > _MOST_REPAIRS:
         more = count(len(diagnosis.repairs) - _MOST_REPAIRS, "more repair is", "more repairs are")
-        lines += wrap(f"{more} in the JSON output", width, "  = note: ")
+        lines += wrap(f"{more} in the JSON output", width, _NOTE)
     lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
-    if cause.kind == "unknown" or not cause.signature:
+    if not cause.fingerprint:
+        lines += _of_silence(diagnosis, width)
+    elif cause.kind == "unknown" or not cause.signature:
         lines += _new_signature(diagnosis, cause.line, width)
-    return lines or wrap(_no_help(cause), width, "help: ")
+    return lines or _no_help(cause, width)
 
 
-def _no_help(cause: Cause) -> str:
+def _of_silence(diagnosis: Diagnosis, width: int) -> list[str]:
+    """Say what helps where the log stops without a word: look whether it goes on, and what others saw of its end."""
+    log = shlex.quote(diagnosis.log)
+    return [
+        *_get_the_rest("if this is not the whole log, get the rest and diagnose that:", width),
+        *wrap(f"if the process still runs: `relight diagnose --running {log}`", width, "help: "),
+        *wrap(
+            "if it is gone: its exit status, and the kernel's log (`dmesg`), say what this log does not",
+            width,
+            "help: ",
+        ),
+    ]
+
+
+def _no_help(cause: Cause, width: int) -> list[str]:
     """Say what to do where neither a change nor a person's step is known: no page ends without a next step."""
     said = _ELSEWHERE.get(cause.kind) or _ELSEWHERE.get(cause.family) or _NO_HELP
-    return f"{said}; `relight explain {cause.kind}` tells what is known of this kind"
+    lines = wrap(f"{said}; `relight explain {cause.kind}` tells what is known of this kind", width, "help: ")
+    return lines + [f"        {line}" for line in WHOLE] * (cause.kind == _OTHERS)
 
 
 def _done(diagnosis: Diagnosis) -> list[str]:
@@ -144,30 +210,33 @@ def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:
     note += ["confirmed by the host's own validation"] if repair.confirmed else []
     note += [f"gives up: {repair.gives_up}"] if repair.gives_up else []
     note += ["can alter answers"] if repair.alters_answers else []
-    return lines + wrap("; ".join(note), width, "  = note: ")
+    return lines + wrap("; ".join(note), width, _NOTE)
 
 
 def _edit(edit: Edit) -> str:
     return f"{edit.sign} {edit.text}" + ("   (environment)" if edit.env else "")
 
 
-def _new_signature(diagnosis: Diagnosis, line: int | None, width: int) -> list[str]:
+def _new_signature(diagnosis: Diagnosis, line: int | None, width: int, said: str = _TEACH) -> list[str]:
     if line is None:
         return []
-    lines = wrap("to teach relight this failure, make a signature of its line:", width, "help: ")
-    return [*lines, f"        relight playbook new ID --from {diagnosis.log}:{line}"]
+    place = shlex.quote(f"{diagnosis.log}:{line}")
+    return [*wrap(said, width, "help: "), f"        relight playbook new my-failure --from {place}"]
 
 
 def _without_cause(diagnosis: Diagnosis, around: Sequence[LogLine], width: int) -> list[str]:
-    lines = around or diagnosis.evidence
+    lines = last_said(around or diagnosis.evidence)
     word, said = _verdict(diagnosis, empty=not lines)
     head = wrap(f"{word}: {diagnosis.log}: {said}", width, rest="  ")
-    head += _set(evidence(diagnosis, around), width)
-    head += wrap(f"{diagnosis.engine.name} {diagnosis.engine.version}", width, "  = note: ") * bool(
-        diagnosis.engine.version
-    )
+    if lines and diagnosis.verdict != "healthy":
+        head += _set(last_lines(diagnosis.log, lines, lines[-1], "the last line"), width)
+    head += wrap(f"{diagnosis.engine.name} {diagnosis.engine.version}", width, _NOTE) * bool(diagnosis.engine.version)
+    if diagnosis.verdict in {"healthy", "starting"}:
+        return head
+    rest = "name a log that holds the start:" if not lines else "if this is not the whole log, diagnose all of it:"
+    head += ["", *_get_the_rest(rest, width)]
     if diagnosis.verdict == "unknown" and lines:
-        head += ["", *_new_signature(diagnosis, lines[-1].line, width)]
+        head += _new_signature(diagnosis, lines[-1].line, width, "if one of these lines is the failure, teach relight:")
     return head
 
 
@@ -180,4 +249,4 @@ def _verdict(diagnosis: Diagnosis, *, empty: bool) -> tuple[str, str]:
         return "unknown", "there is nothing in this log"
     if diagnosis.verdict == "failed":
         return "error[unknown]", "it failed, and no line says why"
-    return "unknown", "no failure and no sign of a server that is ready; the last lines are the best evidence"
+    return "unknown", "no known failure, and no sign of a server that is ready"

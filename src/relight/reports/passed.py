@@ -12,10 +12,10 @@ from relight.words.settings import Repair, Settings
 
 _ENDS: Mapping[str, str] = {
     "healthy": "not needed",
-    "budget": "not tried: the budget was spent first",
-    "person": "not tried: it takes a person first",
-    "failed": "not tried: this was to be one launch",
-    "exhausted": "not tried: nothing says it would do better",
+    "budget": "not tried: the launches or the time ran out first",
+    "person": "not tried: a person has to act first",
+    "failed": "not tried: deploy launches once; retry would go on",
+    "exhausted": "not tried: nothing says that it would do better",
 }
 _NUMBER = re.compile(r"\d+")
 

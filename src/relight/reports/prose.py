@@ -104,6 +104,22 @@ def phase(name: str | None) -> str:
     return (name or "").replace("_", " ")
 
 
+def broke_in(attempt: Attempt) -> str:
+    """Return the phase a failed attempt broke in: the cause's, else the last that its log showed; "" if unknown.
+
+    A cause may name a phase that this launch never announced; then its last one is told, everywhere.
+    """
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    named = (cause.phase if cause else None) or ""
+    seen = [each.name for each in attempt.phases]
+    return named if named in seen or not seen else seen[-1]
+
+
+def rank(name: str) -> str:
+    """Return a rank as people name it: "rank TP3", "rank 3"."""
+    return f"rank {name.removeprefix('rank')}"
+
+
 def ended_by(how: Exit | None) -> str:
     """Return how a process ended: "exit status 1", "signal 9"; empty where it is not known."""
     if how is None:
@@ -127,6 +143,8 @@ def why_failed(diagnosis: Diagnosis | None) -> str:
 
 def mark(cause: Cause) -> str:
     """Return what the marked line of a log is: the cause, or only the best there is."""
+    if not cause.fingerprint:
+        return "the last sign of progress"
     return "the best evidence" if cause.kind == "unknown" or cause.confidence <= _DOUBTFUL else "the cause"
 
 

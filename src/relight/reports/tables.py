@@ -13,9 +13,9 @@ from relight.words.attempt import LeverState, Option, OptionStatus, Record, Stat
 _ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
 _UNTRIED: Mapping[State, str] = {
     "healthy": "It was not needed.",
-    "budget": "The budget was spent first.",
+    "budget": "The launches or the time ran out first.",
     "person": "No setting mends this failure.",
-    "failed": "This was to be one launch.",
+    "failed": "`deploy` launches once; `retry` would go on.",
 }
 _OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from relight.reports.blocks import Block, Command, Excerpt, Section, Story, words
 from relight.reports.commands import about
+from relight.reports.price import price
 from relight.reports.story import tell
 from relight.reports.textblocks import block, compact, pairs, wrap
 from relight.words.attempt import Record
@@ -22,6 +23,8 @@ def render_short(record: Record, *, width: int = 100) -> str:
     story = tell(record)
     first = replace(story, sections=tuple(s for s in story.sections if s.id in _FIRST))
     rest = wrap(f"Causes, log lines and every command: {about(record, 'report')}", width)
+    costs = price(record) if record.state == "healthy" else ()
+    rest += wrap(f"{story.word}: {'; '.join(costs)}.".replace("`", ""), width, rest="  ") if costs else []
     return "\n".join(line.rstrip() for line in [*_story(first, width), "", *rest]).strip() + "\n"
 
 

@@ -139,7 +139,9 @@ def _row(row: Row, gutter: int, width: int) -> list[str]:
         return ["..."]
     number = "" if row.number is None else str(row.number)
     pieces, marks = fit(row, max(20, width - gutter - 3))
-    heads = [f"{number:>{gutter}} | ", *[" " * gutter + " | "] * (len(pieces) - 1)]
+    # The marked line is seen at a glance, however many pieces it takes.
+    bar = ">" if row.marks else "|"
+    heads = [f"{number:>{gutter}} {bar} ", *[f"{' ' * gutter} {bar} "] * (len(pieces) - 1)]
     lines = [f"{head}{piece}".rstrip() for head, piece in zip(heads, pieces, strict=True)]
     for start, end, note in marks:
         lines += _underline(" " * gutter + " | ", start, end, note, width)
@@ -163,7 +165,8 @@ def fit(row: Row, room: int) -> tuple[list[str], tuple[tuple[int, int, str], ...
         return [text], row.marks
     if not row.marks:
         return [text[: room - 3] + "..."], ()
-    pieces = textwrap.wrap(text, room, drop_whitespace=False, break_on_hyphens=False)
+    indent = text[: len(text) - len(text.lstrip())]
+    pieces = textwrap.wrap(text.lstrip(), room, initial_indent=indent, break_on_hyphens=False)
     last = len(pieces[-1].rstrip())
     return pieces, ((0, last, row.marks[-1][2]),)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
-from relight.reports.prose import outcome, tone
+from relight.reports.prose import broke_in, outcome, tone
 from relight.reports.times import between, seconds, short, span
 from relight.words.attempt import Attempt, Phase
 
@@ -25,9 +25,8 @@ def lane(attempt: Attempt) -> Lane:
     """Return the lane of one launch; a phase without an end lasts until the attempt ended."""
     length = between(attempt.started, attempt.ended) or _last(attempt)
     failed = attempt.outcome in {"crashed", "hung", "sick"}
-    bars = tuple(
-        _bar(phase, attempt.started, length, broken=failed and phase is attempt.phases[-1]) for phase in attempt.phases
-    )
+    broke = broke_in(attempt) if failed else ""
+    bars = tuple(_bar(phase, attempt.started, length, broken=phase.name == broke) for phase in attempt.phases)
     return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
 
 

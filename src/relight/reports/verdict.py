@@ -1,8 +1,12 @@
 """The verdict of a run in one word and one sentence."""
 
+import re
+
 from relight.reports.blocks import Prose, Tone
-from relight.reports.prose import capital, count, listed, outcome, prose, why_failed
-from relight.words.attempt import Attempt, LeverState, Record, State
+from relight.reports.price import price
+from relight.reports.prose import capital, count, outcome, prose, why_failed
+from relight.reports.times import span
+from relight.words.attempt import Attempt, Record, State
 
 _WORDS: dict[State, str] = {
     "running": "Running",
@@ -18,6 +22,7 @@ _WORDS: dict[State, str] = {
 }
 AND_NEXT = "; next: "
 """What stands in a reason before the step that would come next."""
+_TIME = re.compile(r"(\d+(?:\.\d+)?) s are over")
 _TONES: dict[State, Tone] = {
     "healthy": "good",
     "failed": "bad",
@@ -28,13 +33,17 @@ _TONES: dict[State, Tone] = {
 
 
 def word_of(record: Record) -> str:
-    """Return the verdict in a word or two."""
-    return _WORDS[record.state]
+    """Return the verdict in a few words."""
+    return f"{_WORDS[record.state]}, at a price" if _has_a_price(record) else _WORDS[record.state]
 
 
 def tone_of(record: Record) -> Tone:
     """Return the tone of the verdict."""
     return _TONES.get(record.state, "warn")
+
+
+def _has_a_price(record: Record) -> bool:
+    return record.state == "healthy" and bool(price(record))
 
 
 def verdict(record: Record) -> Prose:
@@ -61,31 +70,16 @@ def _launches(record: Record) -> str:
 
 
 def _healthy(record: Record) -> str:
-    levers = record.final.levers if record.final else ()
     text = f"The server answers correctly after {_launches(record)}"
-    return f"{text}{_levers_in_words(levers)}{_doubt(record)}."
+    costs = price(record)
+    return f"{text}, at a price: {'; '.join(costs)}." if costs else f"{text}{_as_asked(record)}."
 
 
-def _levers_in_words(levers: tuple[LeverState, ...]) -> str:
-    idle = [lever.name for lever in levers if lever.kept is not None and lever.in_effect is False]
-    said = f"; {listed(idle)} {'is' if len(idle) == 1 else 'are'} asked for and not in effect" if idle else ""
-    return f"{_kept_in_words(levers)}{said}"
-
-
-def _kept_in_words(levers: tuple[LeverState, ...]) -> str:
-    lost = [lever.name for lever in levers if lever.requested is not None and lever.kept is None]
-    wanted = sum(lever.requested is not None for lever in levers)
-    if not wanted:
+def _as_asked(record: Record) -> str:
+    levers = [lever for lever in (record.final.levers if record.final else ()) if lever.requested is not None]
+    if not levers:
         return ""
-    if not lost:
-        return ", with every lever kept" if wanted > 1 else f", with the lever {levers[0].name} kept"
-    return f", keeping {wanted - len(lost)} of {count(wanted, 'lever')}: {listed(lost)} had to go"
-
-
-def _doubt(record: Record) -> str:
-    """Say that answers may differ from what was asked for, which a healthy server does not show."""
-    final = next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
-    return "; one change made on the way can alter answers" if final and final.alters_answers else ""
+    return ", with every lever as asked" if len(levers) > 1 else f", with the lever {levers[0].name} as asked"
 
 
 def _failed(record: Record) -> str:
@@ -124,8 +118,16 @@ def _running(record: Record) -> str:
     return f"The run goes on: {where}."
 
 
+def out_of_time(record: Record) -> float:
+    """Return the seconds that a run was allowed and has used; 0 where something else ended it."""
+    found = _TIME.match(record.reason)
+    return float(found[1]) if found and record.state == "budget" else 0.0
+
+
 def _stopped(record: Record) -> str:
     said = record.reason.partition(AND_NEXT)[0].strip().rstrip(".")
+    allowed = out_of_time(record)
+    said = f"the time allowed, {span(allowed)}, is over" if allowed else said
     attempt = last_launch(record)
     if said and record.state == "budget" and attempt:
         return f"{capital(said)}. The last launch (attempt {attempt.n}) {_ended(attempt)}: {_cause(attempt)}."

@@ -294,15 +294,15 @@ class Problem:
             set_env[edit.name] = str(int(value)) if isinstance(value, bool) else str(value)
 
     def _why(self, edits: tuple[Edit, ...]) -> str:
-        place = f"{self.reading.file.rpartition('/')[2]}:{self.reading.line}"
+        check = f"the check at {self.reading.file.rpartition('/')[2]}:{self.reading.line}"
         condition = self.reading.condition or Const(True)
         met = self._with(edits).truth(condition) is True
         if met:
-            return f"{place} needs: {said(condition, self.known)}"
+            return f"{check} wants: {said(condition, self.known)}"
         gone = next((g for g in self.reading.guards if self._with(edits).truth(g.term) is False), None)
         if gone is None:
-            return f"{place} needs: {said(condition, self.known)}; the engine then chooses the value itself"
-        return f"{place} asks only where {said(gone.term, self.known)}"
+            return f"{check} wants: {said(condition, self.known)}; the engine then chooses the value itself"
+        return f"{check} is made only where {said(gone.term, self.known)}"
 
     def _gives_up(self, edits: tuple[Edit, ...]) -> str:
         lost = [self.known.spelling(e.name) or e.name for e in edits if self._spellings(e) & set(self.wishes.keep)]

@@ -1,0 +1,74 @@
+"""What a healthy server cost: where it is less than what was asked for."""
+
+from collections.abc import Callable, Sequence
+
+from relight.reports.edits import brief, edits_of
+from relight.reports.prose import in_few, listed
+from relight.words.attempt import Attempt, LeverState, Record
+from relight.words.settings import Repair
+
+_MOST = 3
+"""Costs of the changes on the way that are named in one sentence."""
+
+
+def price(record: Record) -> tuple[str, ...]:
+    """Return what is less than what was asked for, the dearest first; () where everything is as asked."""
+    levers = [lever for lever in (record.final.levers if record.final else ()) if lever.requested is not None]
+    final = healthy_attempt(record)
+    changes = final.changes if final else ()
+    parts = (
+        _alters(changes, final),
+        _told(levers, lambda lever: lever.kept is None, "off", "off"),
+        _told(levers, _idle, "asked for and not in effect", "asked for and not in effect"),
+        _told(levers, _later, "at a later variant", "at later variants"),
+        _spent(changes),
+    )
+    return tuple(part for part in parts if part)
+
+
+def healthy_attempt(record: Record) -> Attempt | None:
+    """Return the attempt whose server is healthy, None where there is none."""
+    return next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
+
+
+def given_up(changes: Sequence[Repair]) -> dict[str, list[str]]:
+    """Return what the changes on the way cost, each thing once, with the edits that cost it.
+
+    What a lever's move costs is told with the levers, what alters answers by itself.
+    """
+    costs: dict[str, list[str]] = {}
+    for change in changes:
+        if change.gives_up and not change.alters_answers and change.origin != "lever":
+            edits = costs.setdefault(change.gives_up.strip().rstrip("."), [])
+            edits += [line for line in map(in_a_sentence, brief(edits_of(change))) if line not in edits]
+    return costs
+
+
+def in_a_sentence(line: str) -> str:
+    """Return an edit as it is said in a sentence."""
+    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
+
+
+def _alters(changes: Sequence[Repair], final: Attempt | None) -> str:
+    edits = [line for change in changes if change.alters_answers for line in brief(edits_of(change))]
+    if edits:
+        return f"{in_few([in_a_sentence(line) for line in edits], 2)} can alter answers"
+    return "its settings can alter answers" if final and final.alters_answers else ""
+
+
+def _idle(lever: LeverState) -> bool:
+    return lever.kept is not None and lever.in_effect is False
+
+
+def _later(lever: LeverState) -> bool:
+    return lever.kept is not None and lever.kept != lever.requested and not _idle(lever)
+
+
+def _told(levers: Sequence[LeverState], wanted: Callable[[LeverState], bool], one: str, many: str) -> str:
+    names = [lever.name for lever in levers if wanted(lever)]
+    return f"{listed(names)} {f'is {one}' if len(names) == 1 else f'are {many}'}" if names else ""
+
+
+def _spent(changes: Sequence[Repair]) -> str:
+    costs = list(given_up(changes))
+    return f"{in_few(costs, _MOST)} {'was' if len(costs) == 1 else 'were'} given up" if costs else ""

@@ -1,0 +1,53 @@
+"""What a healthy server cost is said in the verdict, not only in the details."""
+
+from dataclasses import replace
+
+from relight.reports import text
+from relight.reports.blocks import words
+from relight.reports.verdict import verdict, word_of
+from relight.words.attempt import LeverState, Record
+from relight.words.settings import Repair
+from tests.reports.stories import healthy
+
+
+def with_levers(*levers: LeverState, changes: tuple[Repair, ...] = ()) -> Record:
+    record = healthy()
+    assert record.final
+    last = replace(record.attempts[-1], changes=changes)
+    return replace(record, final=replace(record.final, levers=levers), attempts=(*record.attempts[:-1], last))
+
+
+def test_a_server_as_asked_has_no_price() -> None:
+    record = with_levers(LeverState("spec", 1, 1, in_effect=True), LeverState("sym", 1, 1))
+
+    assert word_of(record) == "Healthy"
+    assert words(verdict(record)).endswith("with every lever as asked.")
+
+
+def test_levers_that_moved_went_or_do_nothing_are_named_in_the_verdict() -> None:
+    record = with_levers(
+        LeverState("spec", 1, None), LeverState("attention", 1, 2), LeverState("sym", 1, 1, in_effect=False)
+    )
+
+    said = words(verdict(record))
+
+    assert word_of(record) == "Healthy, at a price"
+    assert "spec is off; sym is asked for and not in effect; attention is at a later variant" in said
+
+
+def test_what_can_alter_answers_comes_first_and_last_on_the_terminal() -> None:
+    fp8 = Repair(set={"kv-cache-dtype": "fp8_e4m3"}, gives_up="precision", alters_answers=True)
+    record = with_levers(LeverState("spec", 1, 1), changes=(fp8, Repair(set={"x": 1}, gives_up="some speed")))
+
+    said = words(verdict(record))
+    last = text.render_short(record).splitlines()[-1]
+
+    assert "at a price: --kv-cache-dtype fp8_e4m3 can alter answers; some speed was given up." in said
+    assert last == "Healthy, at a price: --kv-cache-dtype fp8_e4m3 can alter answers; some speed was given up."
+
+
+def test_what_a_moved_lever_costs_is_told_with_the_lever_alone() -> None:
+    moved = Repair(set={"attention-backend": "triton"}, origin="lever", gives_up="flashinfer")
+    record = with_levers(LeverState("attention", 1, 2), changes=(moved,))
+
+    assert "given up" not in words(verdict(record))
