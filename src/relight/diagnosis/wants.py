@@ -8,6 +8,7 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.configuration import configuration_file, in_configuration
 from relight.diagnosis.given import Given
 from relight.diagnosis.source.explain import constraint
+from relight.diagnosis.source.portable import portable
 from relight.diagnosis.source.read import Reading, read_failure
 from relight.diagnosis.source.roles import with_fields
 from relight.diagnosis.source.solve import repairs
@@ -66,6 +67,7 @@ def read_source(root: Candidate, given: Given, sources: Mapping[str, str], wishe
     if not (given.flags or given.fields):
         # Nobody knows what was given: defaults would be told as what failed, and mended.
         return SourceReading(replace(read, values={}), more=reading.wants)
+    read = replace(read, fails=portable(reading, values, given.parser))
     return SourceReading(read, repairs(reading, values, given.parser, wishes), reading.wants)
 
 

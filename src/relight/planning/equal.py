@@ -49,7 +49,8 @@ def counts(name: str, value: object, parser: HostParser | None) -> bool:
     if value is False and not (parser and f"no-{name}" in parser):
         return False
     known = _resolve(name, parser)
-    if known is None or known.default is None:
+    if known is None or known.default is None or known.action == "store_false":
+        # What turns its field off has the field's default, not its own.
         return True
     return value_of(name, value, parser) != plain(known.default, known)
 

@@ -6,12 +6,13 @@ from functools import cached_property
 from operator import ne
 from typing import Any, TypeAlias
 
-from relight.planning import equal
+from relight.planning import conditions, equal
 from relight.planning.names import Names, View, names_of
 from relight.planning.parse_rung import Finding, flag_finding
 from relight.planning.protect import Guard, guard_of
 from relight.planning.settings import layered, unfit, variant_at
 from relight.planning.world import World
+from relight.words.condition import Condition
 from relight.words.parser import HostParser
 from relight.words.playbook import Lever, Playbook, Variant
 from relight.words.settings import Change, FlagValue, Origin, Repair, Settings
@@ -56,6 +57,15 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A condition, what it reads, and which values of that are known to break it."""
+
+    condition: Condition
+    reads: tuple[tuple[str, bool], ...]
+    answers: dict[tuple[Any, ...], bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Ground:
     """One playbook in one world, prepared for a search."""
 
@@ -67,6 +77,7 @@ class Ground:
     unfit: Mapping[tuple[int, int], str]
     _readings: dict[int, Reading] = field(default_factory=dict, compare=False)
     _findings: dict[tuple[str, equal.Plain], tuple[Finding, ...]] = field(default_factory=dict, compare=False)
+    _broken: dict[int, Broken] = field(default_factory=dict, compare=False)
 
     @property
     def levers(self) -> tuple[Lever, ...]:
@@ -199,6 +210,17 @@ class Ground:
         return (
             () if parser is None else tuple(f for item in settings.flags.items() for f in self._finding(*item, parser))
         )
+
+    def broken(self, condition: Condition, view: View) -> bool:
+        """Say whether settings surely break a condition of the engine's."""
+        if id(condition) not in self._broken:
+            # The condition is kept beside what is known of it, so that its id stays its own.
+            self._broken[id(condition)] = Broken(condition, conditions.read_by(condition, self.names))
+        known = self._broken[id(condition)]
+        values = tuple((view.env if env else view.flags).get(name) for name, env in known.reads)
+        if values not in known.answers:
+            known.answers[values] = conditions.broken(condition, view, self.names)
+        return known.answers[values]
 
     def _finding(self, name: str, value: FlagValue, parser: HostParser) -> tuple[Finding, ...]:
         known = (name, equal.plain(value, None))

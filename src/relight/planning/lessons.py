@@ -10,6 +10,7 @@ from relight.planning.ground import Ground
 from relight.planning.history import History
 from relight.planning.names import View
 from relight.words.attempt import Attempt, Nogood, Term
+from relight.words.condition import Condition
 from relight.words.diagnosis import Cause, Constraint
 from relight.words.settings import Repair
 
@@ -35,7 +36,8 @@ class Lesson:
 
     `core` is the condition itself; `undone` says which repairs were not made when it was seen: settings with one of
     them are not condemned yet. `attempts` have seen it, `repairs` were proposed for it. `whole` marks the settings of
-    one attempt as they are, which planning knows by their key and only a later run needs as a condition.
+    one attempt as they are, which planning knows by their key and only a later run needs as a condition. `fails` is a
+    check of the engine: it decides, and `core` holds what it reads with the values that broke it.
     """
 
     core: tuple[Term, ...]
@@ -48,6 +50,7 @@ class Lesson:
     fingerprint: str = ""
     because: str = ""
     whole: bool = False
+    fails: Condition | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -56,6 +59,8 @@ class Lesson:
 
     def holds(self, view: View, ground: Ground) -> bool:
         """Say whether settings are condemned."""
+        if self.fails is not None:
+            return ground.broken(self.fails, view)
         return all(terms.holds(term, view, ground.names) for term in self.terms)
 
     def nogood(self) -> Nogood:
@@ -63,8 +68,8 @@ class Lesson:
         because = self.because or f"attempt{'s' if len(self.attempts) > 1 else ''} " + ", ".join(
             map(str, self.attempts)
         )
-        when = terms.in_words(self.terms)
-        return Nogood(when, because, self.kind, round(self.confidence, 4), self.hard, self.terms)
+        when = self.fails.words if self.fails else terms.in_words(self.terms)
+        return Nogood(when, because, self.kind, round(self.confidence, 4), self.hard, self.terms, self.fails)
 
 
 def lessons_of(history: History) -> tuple[Lesson, ...]:
@@ -87,7 +92,7 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
 def _learned(nogood: Nogood) -> Lesson:
     core = tuple(terms.thawed(t) for t in nogood.terms)
     because = f"an earlier run, {nogood.because}"
-    return Lesson(core, nogood.kind, nogood.confidence, hard=nogood.hard, because=because)
+    return Lesson(core, nogood.kind, nogood.confidence, hard=nogood.hard, because=because, fails=nogood.fails)
 
 
 def _taught(attempt: Attempt, history: History) -> list[Lesson]:
@@ -131,7 +136,7 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
         return []
     cause = diagnosis.cause
     if diagnosis.constraint and (diagnosis.constraint.flags or diagnosis.constraint.env):
-        return [_of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)]
+        return _of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)
     core = _blamed(cause, attempt.effective, ground, view) or _named_by(diagnosis.repairs, ground, view)
     if not core:
         return []
@@ -149,14 +154,22 @@ def _as_resolved(core: tuple[Term, ...], ground: Ground, view: View) -> list[tup
 
 def _of_constraint(
     constraint: Constraint, cause: Cause, repairs: tuple[Repair, ...], ground: Ground, view: View
-) -> Lesson:
-    """Return the exact condition, hard where the source hides nothing and the engine did not rewrite a value."""
+) -> list[Lesson]:
+    """Return the condition as far as it could be read, and else the values it failed with.
+
+    Hard is what settings alone decide: where the source hides nothing and the engine did not rewrite a value.
+    """
     flags = [terms.same(ground.names.canonical(n), view, ground.names) for n in constraint.flags]
     core = (*flags, *(terms.same(n, view, ground.names, env=True) for n in constraint.env))
     exact = not constraint.opaque and all(_as_given(t, constraint.values, ground) for t in flags)
+    sure, fails = min(SUREST, cause.confidence), constraint.fails
     undone = () if exact else _undone(repairs, core, ground, view)
-    confidence = 1.0 if exact else min(SUREST, cause.confidence)
-    return Lesson(core, cause.kind, confidence, undone, hard=exact, repairs=repairs)
+    found = [Lesson(core, cause.kind, 1.0 if exact else sure, undone, hard=exact, repairs=repairs)]
+    if fails is None or not ground.broken(fails, view):
+        return found
+    hard = exact and fails.exact
+    known = Lesson(core, cause.kind, 1.0 if hard else sure, hard=hard, repairs=repairs, fails=fails)
+    return [known, *(found if exact and not hard else ())]
 
 
 def _as_given(term: Term, values: Mapping[str, Any], ground: Ground) -> bool:
@@ -207,9 +220,10 @@ def _touches(repair: Repair, named: set[tuple[str, bool]], ground: Ground) -> bo
 
 def _merged(lessons: Iterable[Lesson]) -> list[Lesson]:
     """Join what several attempts teach alike: each repeats the evidence, each crosses off repairs that did not help."""
-    groups: dict[tuple[frozenset[Term], bool], list[Lesson]] = {}
+    groups: dict[tuple[object, bool], list[Lesson]] = {}
     for lesson in lessons:
-        groups.setdefault((frozenset(lesson.core), lesson.whole), []).append(lesson)
+        about = frozenset(lesson.core) if lesson.fails is None else repr(lesson.fails)
+        groups.setdefault((about, lesson.whole), []).append(lesson)
     return [_joined(group) for group in groups.values()]
 
 
@@ -241,7 +255,7 @@ def _recurring(history: History, lessons: list[Lesson]) -> Iterator[Lesson]:
     read = {a.n for a in history.failures if a.diagnosis and a.diagnosis.constraint}
     groups: dict[str, list[Lesson]] = {}
     for lesson in lessons:
-        if not lesson.whole and read.issuperset(lesson.attempts):
+        if not lesson.whole and lesson.fails is None and read.issuperset(lesson.attempts):
             groups.setdefault(lesson.fingerprint, []).append(lesson)
     for group in groups.values():
         stayed = frozenset.intersection(*(frozenset(lesson.core) for lesson in group))
@@ -306,7 +320,12 @@ def _alike(name: str, given: list[Mapping[str, Any]]) -> bool:
 
 def _explained(views: list[View], lessons: list[Lesson], ground: Ground) -> bool:
     one = [t for t in lessons if not t.whole]
-    return any(all(terms.holds(c, v, ground.names) for v in views for c in t.core) for t in one)
+    return any(all(_of_core(t, v, ground) for v in views) for t in one)
+
+
+def _of_core(lesson: Lesson, view: View, ground: Ground) -> bool:
+    held = (terms.holds(c, view, ground.names) for c in lesson.core)
+    return all(held) if lesson.fails is None else lesson.holds(view, ground)
 
 
 def _tested(lesson: Lesson, healthy: Sequence[View], ground: Ground) -> Lesson:
@@ -318,7 +337,7 @@ def _tested(lesson: Lesson, healthy: Sequence[View], ground: Ground) -> Lesson:
 
 def _weighed(lesson: Lesson, history: History) -> Lesson:
     """Take back what repetition added where as many failures it should explain were diagnosed as something else."""
-    if lesson.hard or lesson.whole or lesson.confidence <= CONFIRMED_ONCE:
+    if lesson.hard or lesson.whole or lesson.fails is not None or lesson.confidence <= CONFIRMED_ONCE:
         return lesson
     if not _about_the_playbook(lesson, history.ground):
         # Every launch repeats it, whatever it changes; that proves nothing.
@@ -344,6 +363,8 @@ def _narrowed(lesson: Lesson, history: History) -> Lesson:
 
     What distinguishes the failed settings from those that got further becomes part of the condition.
     """
+    if lesson.fails is not None:
+        return _refuted(lesson, history)
     if lesson.hard or lesson.whole:
         return lesson
     mine = next(history.view(a) for a in history.failures if a.n in lesson.attempts)
@@ -352,6 +373,13 @@ def _narrowed(lesson: Lesson, history: History) -> Lesson:
         if lesson.holds(theirs, history.ground):
             lesson = replace(lesson, core=(*lesson.core, *terms.differing(mine, theirs, history.ground.names)))
     return lesson
+
+
+def _refuted(lesson: Lesson, history: History) -> Lesson:
+    """Take back a condition that settings break which got past it: it was not read right."""
+    past = (*history.healthy, *_beyond(lesson, history))
+    wrong = any(lesson.holds(history.view(a), history.ground) for a in past)
+    return replace(lesson, confidence=0.0, hard=False) if wrong else lesson
 
 
 def _beyond(lesson: Lesson, history: History) -> list[Attempt]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from relight.words.condition import Condition
 from relight.words.diagnosis import Diagnosis, Engine
 from relight.words.settings import Repair, Settings
 
@@ -118,7 +119,8 @@ class Term:
 class Nogood:
     """A condition under which the settings are known to fail: all `terms` together.
 
-    `hard` is what validation or an exact condition proves; the rest carries its confidence.
+    `hard` is what validation or an exact condition proves; the rest carries its confidence. Where a check of the engine
+    was read, `fails` is what it says of any settings, and `terms` only name what it read with the values it failed at.
     """
 
     when: str
@@ -127,6 +129,7 @@ class Nogood:
     confidence: float = 1.0
     hard: bool = False
     terms: tuple[Term, ...] = ()
+    fails: Condition | None = None
 
 
 @dataclass(frozen=True)

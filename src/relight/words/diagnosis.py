@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from relight.words.condition import Condition
 from relight.words.settings import Repair
 
 Verdict: TypeAlias = Literal["failed", "healthy", "starting", "unknown"]
@@ -35,7 +36,8 @@ class Constraint:
 
     `condition` and `guards` are plain words; `flags` and `env` are what they read; `values` what those held;
     `operand` the part that was false; `opaque` the parts that could not be read; `origins` where each of the values
-    comes from ("command line", "default", "environment", ...).
+    comes from ("command line", "default", "environment", ...). `fails` says of any settings whether they break it, None
+    where too much of it depends on what was not read.
     """
 
     file: str
@@ -49,6 +51,7 @@ class Constraint:
     opaque: tuple[str, ...] = ()
     excerpt: tuple[tuple[int, str], ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
+    fails: Condition | None = None
 
 
 @dataclass(frozen=True)

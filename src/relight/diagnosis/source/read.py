@@ -1,6 +1,7 @@
 """Read the condition that failed out of the engine's source. The text is parsed, never executed."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,12 +11,19 @@ from relight.diagnosis.source.expressions import term
 from relight.diagnosis.source.reading import Guard, Reading
 from relight.diagnosis.source.scope import Budget, Scope
 from relight.diagnosis.source.syntax import Function, Module, UnreadableError
-from relight.diagnosis.source.terms import Term, names
+from relight.diagnosis.source.terms import Field, Term, names, walk
 
 __all__ = ["Guard", "Reading", "read_failure"]
 AROUND, ROWS = 3, 40
 WANTS, RELATED, CHECKS = 6, 40, 60
 INFERRED_CALLERS = 2
+ENTRIES = frozenset({"__init__", "__post_init__"})
+"""Functions in which the settings begin."""
+WRITES = (
+    r"\.(?:{0})\b[^\S\n]*(?:,[^=\n]*|:[^=\n]*|[-+*/%|&]+)?=(?!=)"  # self.x = ..., self.x: int = ..., self.x += ...
+    r"|setattr\([^\n]*['\"](?:{0})['\"]"
+    r"|\((?:self|\w*args|cfg|view)\s*,[^()]*\b(?:{0})\s*=(?!=)"  # declare(self, x=...)
+)
 
 
 def read_failure(
@@ -56,7 +64,21 @@ def _read(
     budget = Budget(others, term, run)
     frames = [*_outer(callers, target, module, budget), target]
     outcome = Descent(kind, unread.message).start(frames, Scope(frames[0].module, budget, frames[0].owner))
-    return _reading(text, unread, outcome, target, budget)
+    found = _reading(text, unread, outcome, target, budget)
+    texts = [text, *(others.get(f.module.file, "") for f in frames)]
+    return replace(found, whole=_from_the_start(frames[0]) and not any(_writes(t, found) for t in texts))
+
+
+def _from_the_start(first: Frame) -> bool:
+    """Say whether a frame is where the settings are made: what was done to them before it is nothing."""
+    return first.function is not None and first.function.name in ENTRIES and first.takes_only_settings()
+
+
+def _writes(text: str, reading: Reading) -> bool:
+    """Say whether a file seems to write a field that the failed check reads, read or unread on the way to it."""
+    terms = [t for t in (reading.condition, *(g.term for g in reading.guards)) if t is not None]
+    reads = "|".join(sorted(re.escape(t.name) for t in walk(*terms) if isinstance(t, Field)))
+    return bool(reads) and re.search(WRITES.format(reads), text) is not None
 
 
 def _frame(module: Module, line: int) -> Frame:

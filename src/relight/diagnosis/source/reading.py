@@ -30,7 +30,8 @@ class Reading:
     `condition` had to hold and did not; every one of `guards` held. `checks` are other conditions of the same function
     that must hold, `related` comparisons in it that say what values go together. `facts` are values the message gives
     away, by field or by the source of the expression, `told` the same by the part of the condition; `wants` are files
-    that would tell more.
+    that would tell more. `whole` says that the way to the check was read from where the settings are made, and that no
+    code of its files writes what it reads.
     """
 
     file: str
@@ -48,6 +49,7 @@ class Reading:
     message: str = ""
     excerpt: tuple[tuple[int, str], ...] = ()
     wants: tuple[str, ...] = ()
+    whole: bool = False
 
     @property
     def readable(self) -> bool:
