@@ -135,7 +135,12 @@ def test_an_unknown_host_key_is_status_3_with_the_command_that_accepts_it(religh
 
 def test_init_writes_files_that_check_accepts(relight: Relight, files: Path) -> None:
     made = relight("init", "simulated", "-o", "out", "--format", "json")
-    assert made.status == 0
+    # No model of the machine that simulates the host is offered as the host's.
+    assert (made.status, made.json["name"], "a simulated host has no models" in made.json["playbook"]) == (
+        0,
+        "first",
+        True,
+    )
     playbook = files / "out" / f"{made.json['name']}.toml"
     playbook.write_text(playbook.read_text().replace("OWNER/MODEL", "nvidia/Qwen3.5-397B-A17B-NVFP4"))
 

@@ -396,7 +396,7 @@ def test_a_refusal_says_what_the_source_asks_for_and_what_would_mend_it() -> Non
 
     shown = "\n".join(finding.detail)
     assert 'assert self.page_size == 1, "graphs need page size 1"' in shown
-    assert "it asks for: --page-size is 1" in shown
+    assert "the check wants: --page-size is 1" in shown
     assert "--page-size 1: passes" in finding.detail
     assert finding.next == "`relight retry` will try --page-size 1"
     assert len(asked) > 1

@@ -58,7 +58,7 @@ def test_a_notice_says_the_verdict_and_the_command_that_shows_more() -> None:
     )
 
     title, body = sent[0]
-    assert title == f"Healthy: {record.playbook} on {record.host}"
+    assert title == f"Healthy, at a price: {record.playbook} on {record.host}"
     assert "answers correctly" in body
     assert f"relight report {record.run}" in body
 

@@ -168,3 +168,11 @@ def test_a_record_printed_holds_no_path_that_is_not_below_its_folder(relight: Re
 
     assert json.dumps(data).count(data["folder"]) == 1
     assert data["attempts"][0]["log"] == "attempts/001/server.log"
+
+
+def test_prune_of_nothing_says_why(relight: Relight) -> None:
+    assert "the 10 newest runs are kept" in relight("prune").err
+
+
+def test_status_names_the_command_that_goes_on(relight: Relight, run: str) -> None:
+    assert f"next: relight report {run}" in relight("status", run).out

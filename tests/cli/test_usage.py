@@ -67,6 +67,24 @@ def test_an_option_before_the_command_is_told_to_go_after_it(relight: Relight) -
     assert "goes after the command" in relight("--state", "x", "runs").err
 
 
+def test_a_command_of_commands_alone_prints_its_help(relight: Relight) -> None:
+    done = relight("playbook")
+
+    assert (done.status, done.err) == (0, "")
+    assert "Usage: relight playbook" in done.out
+
+
+def test_explain_without_a_name_lists_the_kinds(relight: Relight) -> None:
+    assert "oom.gpu.draft" in relight("explain").out
+    assert {"kind", "is"} == set(relight("explain", "--format", "json").json[0])
+
+
+def test_the_list_of_commands_needs_no_second_line_for_any(relight: Relight) -> None:
+    told = relight("--help").out
+
+    assert all(text in told for _, text in COMMANDS.values())
+
+
 WRONG: dict[str, tuple[list[str], str]] = {
     "no playbook": (["retry", "--host", "h"], "PLAYBOOK is missing"),
     "no host": (["retry", "play.toml"], "--host NAME is missing"),
@@ -96,6 +114,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no playbook to check": (["playbook", "check", "nowhere"], "no such file or folder"),
     "no such line": (["playbook", "new", "a", "--from", "empty.log:3"], "there is no line 3"),
     "no address": (["init", "a b"], "no address"),
+    "a folder of playbooks": (["retry", "books", "--host", "h"], "there is books/one.toml"),
+    "a playbook nearly named": (["retry", "books/oen.toml", "--host", "h"], "there is books/one.toml"),
+    "an option nearly named": (["retry", "play.toml", "--hst", "h"], "no option --hst (did you mean --host"),
+    "an argument that is missing": (["diagnose"], "relight diagnose: LOG... is missing"),
+    "a choice that is missing": (["completion"], "(one of bash, zsh, fish)"),
+    "no whole number": (["retry", "play.toml", "--host", "h", "--max-attempts", "few"], "'few' is not a whole number"),
+    "a log on no host": (["diagnose", "nohost:/a.log"], "nohost:/a.log: no such file, and no host 'nohost'"),
 }
 
 
@@ -105,6 +130,8 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "typo.toml").write_text(PLAYBOOK + "[helth]\n")
     (tmp_path / "h.toml").write_text('[hosts.rtx8]\naddress = "gpu1"\n')
     (tmp_path / "empty.log").write_text("")
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "one.toml").write_text(PLAYBOOK)
 
 
 @pytest.mark.usefixtures("files")

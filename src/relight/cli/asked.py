@@ -55,7 +55,8 @@ class Asked:
             self._resumes_alone()
         elif self.playbook is None or not self.host_names:
             missing = "PLAYBOOK" if self.playbook is None else "--host NAME"
-            raise UsageError(f"{missing} is missing", place=f"relight {self.mode}", next="or --resume RUN")
+            then = f"relight {self.mode} PLAYBOOK --host NAME; or --resume RUN goes on with a run"
+            raise UsageError(f"{missing} is missing", place=f"relight {self.mode}", next=then)
         if len(self.host_names) > 1 and RESERVED in self.host_names:
             text = f"{RESERVED} is one host that lives as long as the command"
             raise UsageError(text, place="--host", next="`relight lab --nodes 2` starts several to name")

@@ -18,10 +18,11 @@ from relight.cli.flag_findings import (
 )
 from relight.cli.kept import kept_here
 from relight.cli.nodes import node_findings
-from relight.cli.options import PATH, Common, common
+from relight.cli.options import PATH, Common, common, examples
 from relight.cli.output import document, say
 from relight.cli.overrides import change_of
 from relight.cli.places import host_specs, open_spec
+from relight.cli.playbooks import existing
 from relight.cli.secrets import check_secrets
 from relight.cli.seen import Seen, look
 from relight.cli.validated import validated
@@ -31,13 +32,14 @@ from relight.hosts.interface import Host
 from relight.hosts.nodes import joined
 from relight.journal.codec import to_json
 from relight.journal.redact import redact_json
+from relight.reports.prose import count
 from relight.words.knowledge import Knowledge
 from relight.words.playbook import Playbook
 from relight.words.settings import Change
 from relight.words.text import shown
 
 
-@click.command(epilog="Example: relight check qwen.toml --host rtx8")
+@click.command(epilog=examples("relight check qwen.toml --host rtx8"))
 @click.argument("playbook", type=PATH, metavar="PLAYBOOK")
 @click.option(
     "--host",
@@ -69,7 +71,7 @@ def check(
 
     Exit status: 0 if nothing is wrong (warnings and notes may be printed), 1 if something is.
     """
-    loaded = load_playbook(playbook)
+    loaded = load_playbook(existing(playbook))
     typed = change_of(sets, unsets, env, engine=loaded.engine)
     knowledge = load_knowledge(shared.signature_folders, engine=loaded.engine)
     found: list[Finding] = []
@@ -122,5 +124,12 @@ def told(shared: Common, found: Sequence[Finding]) -> int:
             for line in finding.detail:
                 say(shown(f"{' ' * 10}{line}"))
     if not shared.json and not shared.quiet:
-        say("nothing is wrong" if ok else "something is wrong")
+        say(_in_all(found))
     return int(not ok)
+
+
+def _in_all(found: Sequence[Finding]) -> str:
+    """Return the last line: whether something is wrong, and what else there is to read."""
+    errors, warnings = (sum(f.severity == severity for f in found) for severity in ("error", "warning"))
+    more = f"; {count(warnings, 'warning')} above" if warnings else ""
+    return f"something is wrong: {count(errors, 'error')} above{more}" if errors else f"nothing is wrong{more}"

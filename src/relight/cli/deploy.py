@@ -7,7 +7,7 @@ import click
 
 from relight.cli import complete
 from relight.cli.asked import Asked, Duration
-from relight.cli.options import PATH, Common, common
+from relight.cli.options import PATH, Common, common, examples
 from relight.cli.work import work
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +62,7 @@ def _run_options(command: F) -> F:
     return command
 
 
-@click.command(epilog="Example: relight deploy qwen.toml --host rtx8 --set port=30001")
+@click.command(epilog=examples("relight deploy qwen.toml --host rtx8 --set port=30001"))
 @_run_options
 @common()
 def deploy(shared: Common, **given: Any) -> int:
@@ -73,7 +73,7 @@ def deploy(shared: Common, **given: Any) -> int:
     return work(shared, Asked(mode="deploy", **given))
 
 
-@click.command(epilog="Examples: relight retry demo.toml --host lab; relight retry --resume 20261129")
+@click.command(epilog=examples("relight retry demo.toml --host lab", "relight retry --resume 20261129"))
 @_run_options
 @click.option("--keep", is_flag=True, help="Stay after success, and repair when the server dies.")
 @common()

@@ -9,7 +9,7 @@ import click
 
 from relight.cli import complete
 from relight.cli.opened import Fetch, Read, opened
-from relight.cli.options import PATH, Common, common
+from relight.cli.options import PATH, Common, common, examples
 from relight.cli.output import complain, document, say, width
 from relight.cli.sources import sources_from
 from relight.config.knowledge import load_knowledge
@@ -29,7 +29,13 @@ AROUND = 4
 LAST = 16
 
 
-@click.command(epilog="Examples: relight diagnose server.log; docker logs sgl 2>&1 | relight diagnose -")
+@click.command(
+    epilog=examples(
+        "relight diagnose server.log",
+        "docker logs sgl 2>&1 | relight diagnose -",
+        "relight diagnose rtx8:/var/log/sglang.log",
+    )
+)
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...", shell_complete=complete.files)
 @click.option("--source", type=PATH, metavar="DIR", help="Read source files named in tracebacks from DIR.")
 @click.option("--command", metavar="TEXT", help="The launch command, where the log does not hold it.")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from relight.cli import complete
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.config.knowledge import load_knowledge
 from relight.journal.codec import to_json
@@ -17,11 +17,16 @@ from relight.words.signature import Remedy, Signature
 from relight.words.text import shown
 
 
-@click.command(epilog="Examples: relight explain oom.gpu.kv_pool; relight explain kernel")
-@click.argument("name", metavar="KIND_OR_SIGNATURE", shell_complete=complete.kinds)
+@click.command(epilog=examples("relight explain oom.gpu.kv_pool", "relight explain kernel"))
+@click.argument("name", required=False, metavar="[KIND_OR_SIGNATURE]", shell_complete=complete.kinds)
 @common()
-def explain(shared: Common, *, name: str) -> int:
-    """Say what a kind of failure or a signature is, how it shows in a log, and what helps."""
+def explain(shared: Common, *, name: str | None) -> int:
+    """Say what a kind of failure or a signature is, how it shows in a log, and what helps.
+
+    Without a name the kinds are listed.
+    """
+    if name is None:
+        return _listed(shared)
     knowledge = load_knowledge(shared.signature_folders)
     found = explanation(name, knowledge)
     if shared.json:
@@ -29,6 +34,16 @@ def explain(shared: Common, *, name: str) -> int:
         return 0
     for line in _told(found):
         say(shown(line))
+    return 0
+
+
+def _listed(shared: Common) -> int:
+    if shared.json:
+        document([{"kind": kind, "is": told} for kind, told in KINDS.items()])
+        return 0
+    column = max(map(len, KINDS)) + 2
+    for kind, told in KINDS.items():
+        say(f"{kind:<{column}}{told}")
     return 0
 
 

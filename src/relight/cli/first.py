@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from relight.cli.model import in_units
 from relight.cli.models import ModelThere
+from relight.config.hosts import RESERVED
 from relight.hosts.values import Interpreter
 from relight.words.host import Gpu, HostSpec
 
+_GONE = "# A simulated host, gone with this command; `relight lab` starts one that stays."
+_NO_MODEL = "  # no model was found on the host: name one"
 ROOM = 0.85
 """The share of a card's memory that weights may take in a first playbook."""
 
@@ -23,11 +26,12 @@ class Offer:
     others: tuple[Interpreter, ...] = ()
     gpus: tuple[Gpu, ...] = ()
     models: tuple[ModelThere, ...] = ()
+    stand_in: bool = False
 
     @property
     def name(self) -> str:
         """Return how hosts.toml calls the host; `lab` is reserved."""
-        return "simulated" if self.spec.name == "lab" else self.spec.name
+        return "simulated" if self.spec.name == RESERVED else self.spec.name
 
     @property
     def model(self) -> ModelThere | None:
@@ -51,7 +55,8 @@ def first_hosts(offer: Offer) -> str:
         "jump": spec.jump, "known_hosts": spec.known_hosts, "python": offer.python, "workdir": spec.workdir,
         "gpus": list(spec.gpus) if spec.gpus is not None else None,
     }  # fmt: skip
-    lines = [f"[hosts.{offer.name}]"]
+    lines = [_GONE] if spec.name == RESERVED else []
+    lines += [f"[hosts.{offer.name}]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in rows.items() if value is not None]
     lines += [f"# {offer.version or 'a version that is not known'} of SGLang is in {offer.python}"]
     lines += [f"# also there: {other.path} ({other.version or 'version unknown'})" for other in offer.others]
@@ -84,7 +89,7 @@ def first_playbook(offer: Offer) -> str:
     size = f"  # {in_units(model.bytes)} of weights" if model and model.bytes else ""
     lines += [f"model-path = {json.dumps(model.name if model else 'OWNER/MODEL')}{size}"]
     if not model:
-        lines[-1] += "  # no model was found on the host: name one"
+        lines[-1] += "  # any name: a simulated host has no models" if offer.stand_in else _NO_MODEL
     if offer.gpus:
         lines += [f"tp-size = {tp_size(offer)}"]
     else:

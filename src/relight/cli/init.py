@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from relight.cli import complete
 from relight.cli.first import Offer, first_hosts, first_playbook
 from relight.cli.models import models_on
-from relight.cli.options import PATH, Common, common, config_folder
+from relight.cli.options import PATH, Common, common, config_folder, examples
 from relight.cli.output import document, say
 from relight.cli.places import host_spec, open_spec
 from relight.config.hosts import RESERVED, find_hosts, load_hosts
@@ -20,10 +20,11 @@ from relight.hosts.values import HostError, Interpreter
 from relight.words.errors import UsageError
 from relight.words.host import HostSpec
 
+_OF_THE_LAB = re.compile(r"/lab-[0-9a-f]{8}/opt/")
 _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>[A-Za-z0-9_.:-]+?)(?::(?P<port>\d{1,5}))?")
 
 
-@click.command(epilog="Example: relight init root@gpu1.example.com -o .")
+@click.command(epilog=examples("relight init root@gpu1.example.com -o ."))
 @click.argument("target", metavar="HOST_OR_ADDRESS", shell_complete=complete.host_names)
 @click.option("--name", metavar="NAME", help="How to call the host [default: from its address].")
 @click.option("--python", metavar="PATH", help="The interpreter there [default: the one with the newest SGLang].")
@@ -90,8 +91,15 @@ def look(host: Host, spec: HostSpec, python: str | None) -> Offer:
         version=best.version if best else None,
         others=tuple(i for i in found if i is not best),
         gpus=host.gpus(),
-        models=models_on(host, facts.home, spec.env),
+        # What lies on a simulated host is what lies on this machine.
+        models=() if _stand_in(host) else models_on(host, facts.home, spec.env),
+        stand_in=_stand_in(host),
     )
+
+
+def _stand_in(host: Host) -> bool:
+    """Say whether a host is simulated: its name says so, or it lies in a folder of the lab."""
+    return host.spec.name == RESERVED or bool(_OF_THE_LAB.search(host.spec.python))
 
 
 def _release(found: Interpreter) -> Version:

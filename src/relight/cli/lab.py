@@ -6,13 +6,15 @@ from contextlib import ExitStack
 import click
 
 from relight.cli import complete
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.cli.work import interrupted_once
 from relight.words.errors import UsageError
 
 
-@click.command(epilog="Example: relight lab, and in another terminal: relight check demo.toml --host simulated")
+@click.command(
+    epilog=examples("relight lab > hosts.toml", "relight check demo.toml --host simulated   (in another terminal)")
+)
 @click.option(
     "--scenario",
     metavar="NAME",

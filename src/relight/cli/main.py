@@ -8,12 +8,13 @@ from itertools import pairwise
 import click
 
 from relight import __version__
+from relight.words.errors import UsageError
 from relight.words.near import meant
 
 COMMANDS = {
-    "deploy": ("relight.cli.deploy:deploy", "One launch to a verdict; on failure the diagnosis and the next step."),
-    "retry": ("relight.cli.deploy:retry", "Launch, diagnose, change and relaunch until healthy or out of options."),
-    "check": ("relight.cli.check:check", "Preflight: host, GPUs, flags, model, ports, disk; launches nothing."),
+    "deploy": ("relight.cli.deploy:deploy", "One launch to a verdict; on failure the cause, the next step."),
+    "retry": ("relight.cli.deploy:retry", "Launch, diagnose, change, relaunch, until healthy or all tried."),
+    "check": ("relight.cli.check:check", "Preflight: host, GPUs, flags, model, ports; launches nothing."),
     "diagnose": ("relight.cli.diagnose:diagnose", "Post-mortem of any log; no host needed for a local file."),
     "report": ("relight.cli.report:report", "Post-mortem of a run."),
     "runs": ("relight.cli.runs:runs", "What ran."),
@@ -28,10 +29,6 @@ COMMANDS = {
     "lab": ("relight.cli.lab:lab", "Start the simulated host and say how to reach it."),
     "completion": ("relight.cli.completion:completion", "The completion script of a shell."),
 }
-
-
-AFTER = {"--format", "--hosts", "--state", "--signatures", "--quiet", "-q", "--verbose", "-v"}
-"""Options that every command takes, and `relight` itself does not."""
 
 
 class Commands(click.Group):
@@ -57,7 +54,7 @@ class Commands(click.Group):
         if name not in COMMANDS and not name.startswith("-"):
             text = f"no command '{name}'"
             hint = meant(name, COMMANDS) or f"known: {', '.join(COMMANDS)}"
-            raise click.UsageError(f"{text} ({hint})", ctx)
+            raise UsageError(text, next=hint)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -70,7 +67,8 @@ class Commands(click.Group):
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`relight retry PLAYBOOK --host lab` shows a whole run without any hardware.",
+    epilog="`relight retry PLAYBOOK --host lab` shows a whole run without any hardware; "
+    "`relight COMMAND --help` tells the options and examples of a command.",
 )
 @click.version_option(__version__, message="relight %(version)s")
 @click.pass_context
@@ -106,37 +104,23 @@ def main(argv: Sequence[str]) -> int:
         return failed(error, format)
 
 
-def _misplaced(error: click.ClickException) -> str:
-    """Return what helps where an option of every command stands before the command, "" elsewhere."""
-    name = getattr(error, "option_name", "")
-    return f"{name} goes after the command: relight COMMAND {name} ..." if name in AFTER else ""
-
-
 def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's name
     """Print what went wrong and return the status that says so."""
     from relight.cli.output import complain  # noqa: PLC0415  not needed for --help
-    from relight.words.errors import RelightError, UsageError  # noqa: PLC0415
+    from relight.words.errors import RelightError  # noqa: PLC0415
 
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.ClickException):
-        error = UsageError(error.format_message(), place=_where(error), next=_misplaced(error) or _usage(error))
+        from relight.cli.faults import usage_error  # noqa: PLC0415
+
+        error = usage_error(error)
     if not isinstance(error, RelightError):
         from relight.cli.bug import bug  # noqa: PLC0415
 
         return bug(error, format)
     complain(error, format=format)
     return error.exit_status
-
-
-def _where(error: click.ClickException) -> str:
-    ctx = getattr(error, "ctx", None)
-    return ctx.command_path if ctx and ctx.parent else ""
-
-
-def _usage(error: click.ClickException) -> str:
-    ctx = getattr(error, "ctx", None)
-    return f"see {ctx.command_path} --help" if ctx else ""
 
 
 def wanted_format(argv: Sequence[str]) -> str:

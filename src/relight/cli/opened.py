@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,7 +37,7 @@ def opened(shared: Common, log: str, knowledge: Knowledge) -> Iterator[tuple[Rea
     """
     remote = None if log == "-" or Path(log).exists() else _REMOTE.fullmatch(log)
     if remote:
-        with open_host(shared, remote["host"]) as host, tempfile.TemporaryDirectory() as folder:
+        with _host(shared, log, remote["host"]) as host, tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "log"
             download(host, remote["path"], copy)
             yield _reading(copy, log, knowledge), (lambda wants: host_sources(host, wants))
@@ -49,6 +49,17 @@ def opened(shared: Common, log: str, knowledge: Knowledge) -> Iterator[tuple[Rea
             yield _reading(copy, log, knowledge), (lambda _: {})
     else:
         yield _reading(Path(log), log, knowledge), (lambda _: {})
+
+
+@contextmanager
+def _host(shared: Common, log: str, name: str) -> Iterator[Host]:
+    """Yield the host that HOST:PATH names. UsageError says that there is no file of that name either."""
+    with ExitStack() as stack:
+        try:
+            host = stack.enter_context(open_host(shared, name))
+        except UsageError as error:
+            raise UsageError(f"no such file, and no host '{name}': {error.text}", place=log, next=error.next) from error
+        yield host
 
 
 def _reading(path: Path, log: str, knowledge: Knowledge) -> Read:

@@ -38,6 +38,11 @@ class LocalPath(click.ParamType[Path]):
 PATH = LocalPath()
 
 
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: commands to copy, one a line."""
+    return "\n".join(("\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)))
+
+
 @dataclass(frozen=True)
 class Common:
     """What every command is given."""

@@ -29,7 +29,8 @@ def error_document(status: int, *, place: str, text: str, next: str) -> dict[str
 
 def complain(error: RelightError, *, format: str) -> None:  # noqa: A002  the option's name
     """Print an error: its sentence to stderr, and the JSON document where one is due."""
-    click.echo(f"relight: {shown(str(error))}", err=True)
+    said = shown(str(error))
+    click.echo(said if error.place.startswith("relight ") else f"relight: {said}", err=True)
     if format == "json":
         document(error_document(error.exit_status, place=error.place, text=error.text, next=error.next))
 
@@ -37,6 +38,12 @@ def complain(error: RelightError, *, format: str) -> None:  # noqa: A002  the op
 def width() -> int:
     """Return how wide human text may be: the terminal's width, 60 to 110 columns; 100 without a terminal."""
     return max(60, min(110, shutil.get_terminal_size((100, 24)).columns)) if sys.stdout.isatty() else 100
+
+
+def shorten(line: str) -> str:
+    """Return a line as it fits a terminal, cut there; elsewhere it is whole."""
+    room = shutil.get_terminal_size((100, 24)).columns
+    return f"{line[: room - 3]}..." if sys.stdout.isatty() and len(line) > room else line
 
 
 def swallow_broken_pipe() -> None:

@@ -10,7 +10,7 @@ import click
 from relight.cli.draft import draft
 from relight.cli.findings import Finding, ordered
 from relight.cli.flag_findings import cases, name_findings, parse_findings
-from relight.cli.options import PATH, Common, common, config_folder
+from relight.cli.options import PATH, Common, common, config_folder, examples
 from relight.cli.output import document, error_document, say
 from relight.config import shipped
 from relight.config.knowledge import load_knowledge
@@ -18,6 +18,7 @@ from relight.config.playbook import load_playbook
 from relight.config.signatures import load_signature
 from relight.diagnosis.check import check as check_signatures
 from relight.journal.codec import to_json
+from relight.reports.prose import count as many
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
 from relight.words.playbook import Playbook
@@ -26,16 +27,21 @@ from relight.words.signature import Signature
 from relight.words.text import shown
 
 
-@click.group()
-def playbook() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def playbook(ctx: click.Context) -> None:
     """Check playbooks and signatures, or write a new signature from a log line."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @playbook.command("check")
 @click.argument("paths", nargs=-1, type=PATH, metavar="[PATH...]")
 @common()
 def check(shared: Common, *, paths: tuple[Path, ...]) -> int:
-    """Validate playbooks and signatures; PATH is a file or a folder. Default: everything that comes with relight.
+    """Validate playbooks and signatures.
+
+    PATH is a file or a folder; default: everything that comes with relight.
 
     A flag that no sampled version knows is only a warning here: a host's own parser decides.
     """
@@ -125,19 +131,22 @@ def _told(shared: Common, found: Sequence[Finding], count: int) -> int:
         then = f" ({finding.next})" if finding.next else ""
         say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), format=shared.format)
     if not shared.quiet:
-        told = "all is well" if not errors else f"{len(errors)} errors"
-        say(f"{count} files: {told}", format=shared.format)
+        told = "all is well" if not errors else many(len(errors), "error")
+        say(f"{many(count, 'file')}: {told}", format=shared.format)
     return 2 if errors else 0
 
 
-@playbook.command("new", epilog="Example: relight playbook new my-crash --from server.log:412")
+@playbook.command("new", epilog=examples("relight playbook new my-crash --from server.log:412"))
 @click.argument("name", metavar="ID")
 @click.option("--from", "source", required=True, metavar="LOG:LINE", help="The line that shows the failure.")
 @click.option("--kind", metavar="KIND", help="Its kind [default: what diagnose says, else unknown].")
 @click.option("-o", "--output", type=PATH, metavar="DIR", help="The folder to write to [default: your own signatures].")
 @common()
 def new(shared: Common, *, name: str, source: str, kind: str | None, output: Path | None) -> int:
-    """Write a signature file from a log line: its pattern, and the line as its sample. You add what helps."""
+    """Write a signature file from a log line, with its pattern and its sample.
+
+    You add what helps: the file says where.
+    """
     folder = output or (shared.signatures[0] if shared.signatures else config_folder() / "signatures")
     path = folder / f"{name}.toml"
     if path.exists():

@@ -10,10 +10,11 @@ from relight.cli.asked import Duration
 from relight.cli.live import host_of
 from relight.cli.options import Common, common
 from relight.cli.output import document, say
-from relight.cli.runs import row, without_attempts
+from relight.cli.runs import rows, without_attempts
 from relight.hosts.values import HostError
 from relight.journal.runs import is_over
 from relight.journal.runs import runs as all_runs
+from relight.reports.prose import count
 from relight.words.attempt import Record
 from relight.words.errors import UnreachableError
 from relight.words.text import shown
@@ -35,11 +36,17 @@ def prune(shared: Common, *, yes: bool, keep: int, older: float | None, on_host:
     if shared.json:
         document([without_attempts(record) for record in found])
         return 0
-    for record in found:
-        say(("deleted " if yes else "") + row(record))
+    for line in rows(found):
+        say(("deleted " if yes else "") + line)
     if not yes and not shared.quiet:
-        say(f"{len(found)} runs could be deleted; do it with --yes", err=True)
+        say(_offer(len(found), keep), err=True)
     return 0
+
+
+def _offer(number: int, keep: int) -> str:
+    if not number:
+        return f"nothing to delete: the {keep} newest runs are kept (--keep N), and those that are not over"
+    return f"{count(number, 'run')} could be deleted; do it with --yes"
 
 
 def prunable(records: tuple[Record, ...], *, keep: int, older: float | None, now: datetime) -> tuple[Record, ...]:

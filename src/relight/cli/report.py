@@ -9,7 +9,7 @@ import click
 
 from relight.cli import complete
 from relight.cli.choose import folder_of, record_of
-from relight.cli.options import PATH, Common, common
+from relight.cli.options import PATH, Common, common, examples
 from relight.cli.output import say, width
 from relight.journal.codec import dumps, to_json
 from relight.journal.journal import EVENTS, PLAYBOOK
@@ -20,7 +20,7 @@ from relight.words.errors import UsageError
 FORMATS = ("text", "md", "html", "json")
 
 
-@click.command(epilog="Examples: relight report; relight report 20261129 --format html -o report.html")
+@click.command(epilog=examples("relight report", "relight report 20261129 --format html -o report.html"))
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report to FILE.")
 @click.option("--bundle", type=PATH, metavar="FILE", help="Write a redacted archive: record, logs, playbook, events.")

@@ -1,5 +1,6 @@
 """`relight runs`, `status` and `stop`: what ran, what runs, and the end of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,12 +10,14 @@ from relight.cli import complete
 from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.live import Server, ask_server, stop_servers
 from relight.cli.options import Common, common
-from relight.cli.output import document, say
+from relight.cli.output import document, say, shorten
 from relight.journal.codec import to_json
 from relight.journal.journal import mark
 from relight.journal.redact import redact_json
 from relight.journal.runs import is_over
 from relight.journal.runs import runs as all_runs
+from relight.reports.commands import about, resumed
+from relight.reports.prose import count
 from relight.words.attempt import Record
 from relight.words.text import shown
 
@@ -28,8 +31,8 @@ def runs(shared: Common) -> int:
         document([without_attempts(record) for record in found])
     elif not found:
         say("no run is kept here yet; start one with `relight retry PLAYBOOK --host NAME`", err=True)
-    for record in found if not shared.json else ():
-        say(row(record))
+    for line in rows(found) if not shared.json else ():
+        say(line)
     return 0
 
 
@@ -47,7 +50,7 @@ def status(shared: Common, *, run: str | None) -> int:
     if shared.json:
         document([without_attempts(record) | {"server": to_json(server)}])
         return 0
-    say(row(record))
+    say(*rows((record,)))
     for line in _told(record, server):
         say(f"  {shown(line)}")
     return 0
@@ -83,18 +86,31 @@ def without_attempts(record: Record) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != "attempts"}
 
 
-def row(record: Record) -> str:
-    """Return a run as one line."""
-    launches = sum(a.launched for a in record.attempts)
-    over = "  stopped" if record.environment.get("stopped") else ""
-    hosts, state = ", ".join(record.hosts), f"{record.state:<11}"
-    text = f"{record.run:<44} {state} {hosts:<12} {launches:>2} launches  {record.reason}"
-    return shown(text.rstrip() + over)
+def rows(records: Sequence[Record]) -> list[str]:
+    """Return each run as one line, in columns: id, state, hosts, launches, why it ended; cut to a terminal's width."""
+    cells = [_cells(record) for record in records]
+    widths = [max((len(row[i]) for row in cells), default=0) for i in range(4)]
+    lines = [f"{'  '.join(f'{c:<{w}}' for c, w in zip(row, widths, strict=False))}  {row[4]}".rstrip() for row in cells]
+    return [shorten(line) for line in lines]
+
+
+def _cells(record: Record) -> tuple[str, ...]:
+    launches = count(sum(a.launched for a in record.attempts), "launch", "launches")
+    stopped = "stopped since; " if record.environment.get("stopped") else ""
+    cells = (record.run, record.state, ", ".join(record.hosts), launches, f"{stopped}{record.reason}")
+    return tuple(shown(cell) for cell in cells)
+
+
+def _next(record: Record) -> str:
+    """Return the command that goes on from here."""
+    if record.state in {"interrupted", "unreachable", "budget", "person"}:
+        return resumed(record)
+    return about(record, *("logs", "-f") if record.state == "running" else ("report",))
 
 
 def _told(record: Record, server: Server | None) -> list[str]:
     attempt = last_launch(record)
-    lines = [f"folder: {record.folder}"]
+    lines = [f"folder: {record.folder}", f"next: {_next(record)}"]
     if attempt:
         phase = attempt.phases[-1].name if attempt.phases else "not started"
         lines.append(f"attempt {attempt.n}: {attempt.outcome or f'in phase {phase}'}")

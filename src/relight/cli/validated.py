@@ -56,6 +56,13 @@ class Refused:
         further = (repair for repair, answer in self.tried if is_answer(answer) and key(answer) != key(self.answer))
         return next(passing, None) or next(further, None)
 
+    @property
+    def helps(self) -> Repair | None:
+        """Return what gives up least of the repairs that get past this refusal."""
+        here = key(self.answer)
+        past = (repair for repair, said in self.tried if said.passed or (is_answer(said) and key(said) != here))
+        return min(past, key=lambda repair: repair.cost, default=None)
+
 
 def key(answer: Answer) -> Key:
     """Return what tells one refusal from another."""
@@ -181,9 +188,8 @@ def _outcome(answer: Answer) -> str:
 
 
 def _next(one: Refused) -> str:
-    repair = one.mended
-    if repair is not None:
-        return f"`relight retry` will try {in_words(repair)}"
+    if one.helps:
+        return f"`relight retry` will try {in_words(one.helps)}"
     untold = [in_words(r) for r in one.found.repairs[:2]] if not one.tried else []
     return f"`relight retry` will try {', or '.join(untold)}" if untold else "`relight retry` looks for what passes"
 
@@ -196,7 +202,7 @@ def _detail(one: Refused) -> Iterator[str]:
     if excerpt:
         yield from block(excerpt, width() - INDENT)
     if read and read.condition:
-        yield f"it asks for: {read.condition}"
+        yield f"the check wants: {read.condition}"
     for repair, answer in one.tried:
         yield f"{in_words(repair)}: {_became(answer, one.answer)}"
 

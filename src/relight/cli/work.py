@@ -23,6 +23,7 @@ from relight.cli.options import Common
 from relight.cli.output import document, say, width
 from relight.cli.overrides import change_of
 from relight.cli.places import host_spec, host_specs
+from relight.cli.playbooks import existing
 from relight.cli.secrets import check_secrets
 from relight.config.hosts import RESERVED
 from relight.config.knowledge import load_knowledge
@@ -93,7 +94,7 @@ def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | N
             yield both
         return
     assert asked.playbook  # noqa: S101  checked() has seen to it
-    playbook = load_playbook(asked.playbook)
+    playbook = load_playbook(existing(asked.playbook))
     typed_in = change_of(asked.sets, asked.unsets, asked.env, engine=playbook.engine)
     with host_specs(shared, asked.host_names) as specs:
         overrides = for_nodes(playbook, typed_in, specs)

@@ -22,7 +22,8 @@ def refuse_typos(playbook: Playbook, world: World, ground: Ground) -> None:
     named = misnamed(playbook, world.overrides, world.parser, world.knowledge)
     for finding in (*written(playbook, world, ground), *named):
         if finding.fault in {"typo", "missing"}:
-            raise UsageError(finding.text, place=playbook.path or playbook.name, next=finding.next)
+            place = f"--set {finding.name}" if finding.name in world.overrides.set else playbook.path or playbook.name
+            raise UsageError(finding.text, place=place, next=finding.next)
         if finding.fault == "value" and finding.name in world.overrides.set:
             raise UsageError(finding.text, place=f"--set {finding.name}", next=finding.next)
 
