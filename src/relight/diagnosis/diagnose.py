@@ -9,6 +9,7 @@ from relight.diagnosis.draft import with_draft
 from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
+from relight.diagnosis.limits import limit_facts, limits_of
 from relight.diagnosis.match import matcher
 from relight.diagnosis.memory import FRACTION, direction, memory_repairs, right_way, sums
 from relight.diagnosis.rank import Choice, choose
@@ -117,7 +118,9 @@ def _failed(
     cause = cause_of(choice)
     assert cause is not None  # noqa: S101  a root was chosen
     summed, up = sums(cause.kind, cause.facts, evidence.progress, _fraction(given)), direction(cause.kind, cause.facts)
-    facts = {**cause.facts, **summed.facts}
+    # A condition that was read says more than the message that goes with it.
+    stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
+    facts = {**stated, **cause.facts, **summed.facts}
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
     return replace(
         base,

@@ -6,6 +6,7 @@ from typing import Any
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
+from relight.diagnosis.limits import limit_repairs, limits_of
 from relight.diagnosis.message import message_repairs
 from relight.diagnosis.remedies import repairs_of
 from relight.diagnosis.usage import usage_repairs
@@ -30,11 +31,13 @@ def repairs_for(
     signature = root.claim.signature if root.claim else None
     kind = signature.kind if signature else "unknown"
     told = usage_repairs(kind, facts, given) if family(kind) == "args" else []
-    if not told and family(kind) not in {"oom", "hardware", "hang"}:
+    spoken = family(kind) not in {"oom", "hardware", "hang"}
+    if not told and spoken:
         told = message_repairs(root.text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
-    found = [*told, *_by_trust(tuple(read), own), *guessed]
+    stated = limit_repairs(limits_of(root.text, given), given) if spoken else []
+    found = [*stated, *told, *_by_trust(tuple(read), own), *guessed]
     return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
 
 
