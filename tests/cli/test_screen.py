@@ -159,6 +159,27 @@ def test_without_a_terminal_a_long_silence_is_broken_once_a_minute() -> None:
     assert [line for line in lines if "shard" in line] == ["08:00:04  attempt 1  load weights 3/41: shard 1"]
 
 
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ((), "starting: importing"),
+        ((event("phase", 1, name="warmup"), event("judged", 1, stage="ready")), "warmup: importing"),
+        (
+            (event("phase", 1, name="serving", i=3, n=3), event("judged", 1, stage="soak with 8 at once")),
+            "judging: soak with 8 at once: importing",
+        ),
+        ((event("phase", 1, name="serving"), event("healthy", 1)), "healthy: importing"),
+    ],
+)
+def test_the_line_of_a_long_silence_says_what_goes_on_where_no_phase_does(before: tuple[Event, ...], said: str) -> None:
+    ticks = iter([0.0, 0.0, *[1.0] * (len(before) + 1), 70.0])
+    events = (RUN[3], *before, event("marked", 1, text="importing"))
+
+    lines = shown(events, clock=lambda: next(ticks)).splitlines()
+
+    assert lines[-1] == f"08:00:04  attempt 1  {said}"
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_hostile_text_reaches_no_terminal(terminal: bool) -> None:
     nasty = "\x1b[2J\x1b]0;owned\x07[bold red]x[/] :boom: \u202e"

@@ -19,8 +19,7 @@ from rich.text import Text
 
 from relight.cli.screen_draw import panel
 from relight.cli.screen_lines import ABOUT, CLOCK, Line, lines
-from relight.cli.screen_state import View, after
-from relight.reports.prose import phase
+from relight.cli.screen_state import View, after, busy_with
 from relight.words.events import Event
 from relight.words.text import shown
 
@@ -83,9 +82,10 @@ class Screen:
         """Without a terminal, say every minute that it goes on."""
         self._spoke = now
         view = self._view
-        step = f" {view.step[0]}/{view.step[1]}" if view.step else ""
-        said = f"{phase(view.phase)}{step}{': ' if view.line else ''}{view.line}"
-        self._print(Line(shown(event.at[11:19]), f"attempt {view.attempt}", said, "dim"))
+        step = f" {view.step[0]}/{view.step[1]}" if view.step and not view.asked else ""
+        about = f"attempt {view.attempt}" if view.attempt is not None else "run"
+        said = ": ".join(part for part in (f"{busy_with(view)}{step}".strip(), view.line) if part)
+        self._print(Line(shown(event.at[11:19]), about, said or "goes on", "dim"))
 
     def _print(self, line: Line) -> None:
         """Print a line that stays: on a terminal it wraps below itself, in a file it is never broken."""

@@ -5,8 +5,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from relight.cli.screen_state import View, left
-from relight.reports.prose import phase
+from relight.cli.screen_state import View, busy_with, left
 from relight.reports.times import span
 
 _WIDE = 72
@@ -48,11 +47,11 @@ def _rule(view: View, room: int) -> Text:
 def _head(view: View, now: float, room: int) -> RenderableType:
     if not view.alive:
         return _cut(Text(f"  {view.doing or 'reaching the host'} ...", "bold"), room)
-    name = Text(f"  {phase(view.phase) or view.doing}", "bold")
+    name = Text(f"  {busy_with(view)}", "bold")
     if view.attempt is not None:
         rung = f" ({view.rung})" if view.rung not in {"", "real"} else ""
-        name = Text.assemble((f"  attempt {view.attempt}{rung}  ", ""), (phase(view.phase) or view.doing, "bold"))
-    if view.step is None or room < _WIDE:
+        name = Text.assemble((f"  attempt {view.attempt}{rung}  ", ""), (busy_with(view), "bold"))
+    if view.step is None or view.asked or room < _WIDE:
         return _cut(Text.assemble(name, f"  {_progress(view)}", _times(view, now)), room)
     done, total = view.step
     grid = Table.grid(padding=(0, 1))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from relight.reports.prose import phase
 from relight.reports.world import card_memory, cards
 from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.events import Event
@@ -17,7 +18,7 @@ class View:
 
     `expected` is how many seconds each phase took before (history), in the order of a start, () where there is none.
     `launches` and `deadline` are the budget; `began` is when the run began, `since` when the phase did. Memory is MiB
-    on the fullest card.
+    on the fullest card. `asked` is what a server that is ready is being asked.
     """
 
     host: str = ""
@@ -38,6 +39,7 @@ class View:
     memory: int = 0
     card: int = 0
     doing: str = ""
+    asked: str = ""
     cause: Cause | None = None
     settings: Settings | None = None
     because: str = ""
@@ -77,6 +79,7 @@ def _launched(view: View, it: Happened) -> View:
         since=it.now,
         step=None,
         line="",
+        asked="",
         memory=0,
         cause=None,
         doing="starting",
@@ -123,7 +126,16 @@ def _changed(view: View, it: Happened) -> View:
 
 
 def _judged(view: View, it: Happened) -> View:
-    return replace(view, doing=f"judged: {it.data.get('verdict') or 'no verdict yet'}")
+    verdict, stage = it.data.get("verdict"), str(it.data.get("stage") or "")
+    asked = "" if verdict or stage == "ready" else stage
+    return replace(view, doing=f"judged: {verdict or 'no verdict yet'}", asked=asked)
+
+
+def busy_with(view: View) -> str:
+    """Return what goes on now, in a few words: the questions of the judge, the phase, or what relight does itself."""
+    if view.alive and view.asked:
+        return f"judging: {view.asked}"
+    return (phase(view.phase) if view.alive else "") or view.doing
 
 
 _FOLLOWS: Mapping[str, Callable[[View, Happened], View]] = {
