@@ -8,7 +8,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from relight.attempts.patience import Patience, Pulse, read_patience
@@ -34,6 +34,11 @@ class World:
     jitter: float = 2.0
     utilisation: float = 0.0
     compiler_cpu: float | None = None
+    compiler: str = "/usr/local/cuda/bin/cicc --arch compute_120a"
+    alone: float = 0.0
+    idle_cards: int = 0
+    faults: float = 0.0
+    state: str = "R"
     noise: str = ""
     blind: bool = False
     lines: list[str] = field(default_factory=list)
@@ -43,16 +48,19 @@ class World:
         if self.blind:
             return Signs(self.now)
         ranks = {
-            n: Process(n, "R", f"sglang::scheduler_TP{n}", self.cpu, int(self.io), int(self.rss / self.ranks))
+            n: Process(n, self.state, f"sglang::scheduler_TP{n}", self.cpu, int(self.io), int(self.rss / self.ranks))
             for n in range(self.ranks)
         }
+        ranks[0] = replace(ranks[0], cpu=self.cpu + self.alone, faults=int(self.faults))
+        ranks[90] = Process(
+            90, "S", "/opt/sglang/bin/python -m sglang.launch_server --tp-size 8", 12.0, 4096, 700 << 20
+        )
         if self.compiler_cpu is not None:
-            ranks[99] = Process(99, "R", "/usr/local/cuda/bin/cicc --arch compute_120a", self.compiler_cpu)
+            ranks[99] = Process(99, "R", self.compiler, self.compiler_cpu)
         cards = range(self.ranks)
         watts = {n: self.watts + self.rng.uniform(-self.jitter, self.jitter) for n in cards}
-        return Signs(
-            self.now, ranks, dict.fromkeys(cards, int(self.vram)), watts, dict.fromkeys(cards, self.utilisation)
-        )
+        busy = {n: 0.0 if n < self.idle_cards else self.utilisation for n in cards}
+        return Signs(self.now, ranks, dict.fromkeys(cards, int(self.vram)), watts, busy)
 
 
 Step = Callable[[World, float], None]
@@ -104,6 +112,81 @@ def small_io(world: World, seconds: float) -> None:
     world.io += 900 * seconds
 
 
+# --- other ways to be slow ---
+
+
+def stalling_download(world: World, seconds: float) -> None:
+    """Bytes come for a minute, then not for ten."""
+    if world.now % 700 < 60:
+        world.io += 3e7 * seconds
+
+
+def inductor(world: World, seconds: float) -> None:
+    """Workers of the engine's own compiler burn the CPU; the log is silent."""
+    world.compiler = "/opt/sglang/bin/python /opt/sglang/lib/torch/_inductor/compile_worker/__main__.py --workers=32"
+    world.compiler_cpu = (world.compiler_cpu or 0.0) + seconds * 0.9
+
+
+def one_rank_compiles(world: World, seconds: float) -> None:
+    """One rank compiles inside itself; the others wait for it in a collective."""
+    world.cpu += seconds
+    world.utilisation, world.watts, world.jitter, world.idle_cards = 100.0, 95.0, 1.5, 1
+
+
+def all_compile_inside(world: World, seconds: float) -> None:
+    world.cpu += seconds
+    world.utilisation = 0.0
+
+
+def autotuning(world: World, seconds: float) -> None:
+    """Kernels are tried one after the other: the use of the cards varies, their power hardly."""
+    del seconds
+    world.utilisation = world.rng.uniform(20, 100)
+    world.jitter, world.watts = 3.0, 140.0
+
+
+def computing(world: World, seconds: float) -> None:
+    """One kernel after the other at full power."""
+    world.cpu += seconds
+    world.utilisation, world.watts, world.jitter = 100.0, 430.0, 4.0
+
+
+def paging_in(world: World, seconds: float) -> None:
+    """Pages of a mapped file come over the network: the rank sleeps in the kernel, nothing is read by name."""
+    world.state = "D"
+    world.faults += 40 * seconds
+
+
+def swapping(world: World, seconds: float) -> None:
+    world.state = "D"
+    world.faults += 15 * seconds
+    world.rss -= 1e5 * seconds
+
+
+SLOW: dict[str, tuple[str, str, float, Step]] = {
+    "a download that stalls": ("download", "Fetching 12 files:  8%|  | 1/12", 5400, stalling_download),
+    "workers that compile": ("capture", "Capture cuda graph begin. avail mem=9.1 GB", 2100, inductor),
+    "one rank compiles": ("warmup", "Application startup complete.", 1200, one_rank_compiles),
+    "all compile inside": ("capture", "Capture cuda graph begin. avail mem=9.1 GB", 1500, all_compile_inside),
+    "an autotune of 40 minutes": ("autotune", "Running FlashInfer autotune...", 2500, autotuning),
+    "kernels at full power": ("jit", "Entering DeepGEMM JIT Pre-Compile session.", 1500, computing),
+    "pages over the network": ("load_weights", "Load weight begin. avail mem=94.60 GB", 2400, paging_in),
+    "swapping": ("load_weights", "Load weight begin. avail mem=94.60 GB", 1800, swapping),
+    "the first request": ("warmup", "Application startup complete.", 108, still),
+}
+
+
+def other_slow_start(rng: random.Random, name: str) -> Script:
+    """Yield a start that is slow in one way it may be slow in."""
+    where, line, seconds, how = SLOW[name]
+    for phase, text, usual, step in slow_start(rng):
+        if phase == where:
+            break
+        yield phase, text, min(usual, 200), step
+    yield where, line, seconds * rng.uniform(0.6, 1.0), how
+    yield "serving", "The server is fired up and ready to roll!", 5, still
+
+
 def slow_start(rng: random.Random) -> Script:
     """Yield (phase, line, seconds, step) of a start that takes long and ends well."""
     yield "args", "server_args=ServerArgs(model_path='/data/m')", rng.uniform(10, 120), importing
@@ -153,6 +236,35 @@ def _kernels(rng: random.Random) -> Script:
         yield "capture", text, rng.uniform(0.5, rng.choice([4, 60, 290])), still
 
 
+def warm_spin(world: World, seconds: float) -> None:
+    """Ranks that wait, on cards whose power goes up and down by more than usual."""
+    spin(world, seconds)
+    world.jitter = 9.0
+
+
+def hot_spin(world: World, seconds: float) -> None:
+    """Ranks that wait, on cards that take much power for it."""
+    spin(world, seconds)
+    world.watts = world.rng.uniform(190, 194)
+
+
+def cpu_spin(world: World, seconds: float) -> None:
+    """Ranks that wait for each other on the CPU alone."""
+    world.cpu += seconds
+
+
+def one_left_out(world: World, seconds: float) -> None:
+    """One rank sleeps, the others wait for it in a collective."""
+    world.cpu += seconds
+    world.alone -= seconds
+    world.utilisation, world.watts, world.jitter, world.idle_cards = 100.0, 95.0, 1.5, 1
+
+
+def dead_mount(world: World, seconds: float) -> None:
+    del seconds
+    world.state = "D"
+
+
 HANGS: dict[str, tuple[tuple[str, ...], Step]] = {
     "ranks spin": (("init_dist", "pools", "capture", "warmup"), spin),
     "dead lock": (("args", "init_dist", "load_weights", "pools", "capture", "warmup", "scheduler"), still),
@@ -160,6 +272,11 @@ HANGS: dict[str, tuple[tuple[str, ...], Step]] = {
     "heartbeat lines": (("init_dist", "load_weights", "capture"), heartbeat),
     "waits for a compile lock": (("autotune", "jit", "capture", "warmup"), idle_compiler),
     "a little traffic": (("init_dist", "load_weights", "warmup", "serving"), small_io),
+    "warm cards spin": (("init_dist", "capture", "warmup", "autotune"), warm_spin),
+    "hot cards spin": (("capture", "warmup", "autotune"), hot_spin),
+    "ranks spin on the CPU": (("init_dist", "capture", "warmup", "scheduler", "load_weights"), cpu_spin),
+    "one rank left out": (("capture", "warmup", "autotune", "pools"), one_left_out),
+    "a dead mount": (("load_weights",), dead_mount),
 }
 
 
@@ -198,7 +315,7 @@ def play(script: Script, world: World, patience: Patience) -> tuple[float, float
                 next_look = world.now + EVERY
             if pulse.assess(world.now).state == "hung":
                 return world.now, world.now - begun
-        world.compiler_cpu, world.utilisation, world.noise = None, 0.0, ""
+        world.compiler_cpu, world.utilisation, world.noise, world.state = None, 0.0, "", "R"
     return None
 
 
@@ -216,9 +333,10 @@ def measure(
         else:
             seconds.append(called[1])
     for n in range(slow):
-        called = play(slow_start(rng), World(rng), patience)
+        name = rng.choice(list(SLOW)) if n % 2 else "usual"
+        called = play(other_slow_start(rng, name) if n % 2 else slow_start(rng), World(rng), patience)
         if called:
-            alarms.append(f"slow start {n}: called hung after {called[0]:.0f} s")
+            alarms.append(f"slow start {n}: {name}: called hung after {called[0]:.0f} s")
     return missed, alarms, seconds
 
 
@@ -231,7 +349,7 @@ def main() -> None:
     print(f"after {median(seconds):.0f} s in the middle, {max(seconds):.0f} s at most")
     print(f"seed {seed}: {len(alarms)} false alarms in 500 slow starts")
     print("missed:", dict(Counter(m.partition(": ")[2] for m in missed)))
-    print("\n".join(alarms[:10]))
+    print("alarms:", dict(Counter(a.split(": ")[1] for a in alarms)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 import importlib.util
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,13 @@ def test_a_bar_that_moves_is_news_and_one_that_stands_is_not(patience: Patience)
         ("load_weights", Signs(590, look(590).processes, {0: 9000})),
         ("autotune", Signs(590, {**look(590).processes, 9: Process(9, "R", "/usr/local/cuda/bin/cicc -x", 400.0)})),
         ("args", look(590, cpu=300.0)),
+        ("load_weights", Signs(590, {7: replace(look(590).processes[7], state="D", faults=900)}, {0: 500})),
+        (
+            "capture",
+            Signs(590, {**look(590).processes, 9: Process(9, "R", "python compile_worker/__main__.py", 500.0)}),
+        ),
+        ("capture", Signs(590, look(590, cpu=500.0).processes, {0: 500}, {}, {0: 0.0})),
+        ("jit", Signs(590, look(590, cpu=500.0).processes, {0: 500}, {0: 420.0}, {0: 100.0})),
     ],
 )
 def test_a_sign_of_life_keeps_a_silent_start_alive(patience: Patience, phase: str, later: Signs) -> None:
@@ -94,6 +103,42 @@ def test_what_a_dead_lock_shows_too_is_no_sign_of_life(patience: Patience, later
     start.look(later)
 
     assert start.assess(700).state == "hung"
+
+
+def waiting(at: float, *, watts: float = 95.0, use: float = 100.0, command: str = "sglang::scheduler_TP0") -> Signs:
+    return Signs(at, look(at, cpu=at, command=command).processes, {0: 500}, {0: watts}, {0: use})
+
+
+def told(patience: Patience, phase: str, looks: Iterable[Signs]) -> float | None:
+    """Return when the start was called hung."""
+    start = pulse(patience, phase)
+    for each in looks:
+        start.look(each)
+        if start.assess(each.at).state == "hung":
+            return each.at
+    return None
+
+
+def test_the_use_of_a_card_that_varies_is_life_and_full_use_is_none(patience: Patience) -> None:
+    varies = (waiting(t, use=20 + 60 * (t // 10 % 2)) for t in range(10, 3000, 10))
+    full = (waiting(t, watts=95 + 8 * (t // 10 % 2)) for t in range(10, 3000, 10))
+
+    assert told(patience, "autotune", varies) is None
+    assert told(patience, "autotune", full) == 610
+
+
+@pytest.mark.parametrize(("watts", "use"), [(95.0, 0.0), (430.0, 100.0)], ids=["an idle card", "a hot card"])
+def test_what_may_be_work_or_waiting_is_believed_for_half_an_hour(patience: Patience, watts: float, use: float) -> None:
+    looks = [waiting(t, watts=watts, use=use) for t in range(10, 5000, 10)]
+
+    assert 1800 < (told(patience, "capture", looks) or 0) <= 1800 + 610
+    assert told(patience, "init_dist", looks) == 190
+
+
+def test_a_busy_process_beside_ranks_without_names_may_be_a_rank(patience: Patience) -> None:
+    spins = (waiting(t, command="python -c from multiprocessing.spawn import spawn_main") for t in range(10, 5000, 10))
+
+    assert told(patience, "capture", spins) == 610
 
 
 def test_memory_that_goes_up_and_down_does_not_count_for_ever(patience: Patience) -> None:

@@ -1,7 +1,7 @@
 from relight.attempts.signs import command, read
 from relight.words.host import Gpu, HostProcess
 
-STAT = "7 (a (strange) name) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 900 1000000 512 18446744073709551615 1"
+STAT = "7 (a (strange) name) S 1 7 7 0 -1 4194560 100 0 31 0 250 50 0 0 20 0 1 0 900 1000000 512 18446744073709551615 1"
 
 
 def test_one_command_asks_for_all_processes_without_a_shell() -> None:
@@ -15,7 +15,7 @@ def test_times_memory_and_traffic_are_read() -> None:
 
     process = signs.processes[7]
     assert (process.cpu, process.io, process.rss, process.command) == (3.0, 4196, 512 * 4096, "python -m sglang")
-    assert signs.vram == {0: 700}
+    assert (process.faults, signs.vram) == (31, {0: 700})
 
 
 def test_what_may_not_be_read_leaves_what_the_process_table_says() -> None:

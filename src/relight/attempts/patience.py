@@ -5,7 +5,7 @@ Pure: the caller brings the time, the lines and the looks at the host.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -31,11 +31,16 @@ class Patience:
     most: float
     cpu_phases: frozenset[str]
     compilers: re.Pattern[str]
+    main: re.Pattern[str]
     cpu: float
     io: int
     rss: int
     vram: int
     watts: float
+    watts_share: float
+    utilisation: float
+    faults: int
+    work: "Work"
     spin_phases: frozenset[str]
     spin_after: float
     spin_utilisation: float
@@ -45,6 +50,16 @@ class Patience:
     def of(self, phase: str | None, longest: float = 0.0) -> float:
         """Return the patience for a phase; `longest` is its longest silence on this host so far that ended well."""
         return min(max(self.phases.get(phase or "", self.default), self.history * longest), self.most)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What looks like work and may be waiting: in which `phases` it counts, and for how many seconds at most."""
+
+    phases: frozenset[str]
+    longest: float
+    idle: float
+    watts: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ def read_patience(text: str, *, place: str = "patience.toml") -> Patience:
 
 
 def _patience(data: Mapping[str, Any]) -> Patience:
-    life, spin = data["life"], data["spin"]
+    life, spin, work = data["life"], data["spin"], data["work"]
     return Patience(
         phases=data["phases"],
         default=data["default"],
@@ -77,11 +92,16 @@ def _patience(data: Mapping[str, Any]) -> Patience:
         most=data["most"],
         cpu_phases=frozenset(life["cpu_phases"]),
         compilers=re.compile(life["compilers"]),
+        main=re.compile(life["main"]),
         cpu=life["cpu"],
         io=life["io"],
         rss=life["rss"],
         vram=life["vram"],
         watts=life["watts"],
+        watts_share=life["watts_share"],
+        utilisation=life["utilisation"],
+        faults=life["faults"],
+        work=Work(frozenset(work["phases"]), work["longest"], work["idle"], work["watts"]),
         spin_phases=frozenset(spin["phases"]),
         spin_after=spin["after"],
         spin_utilisation=spin["utilisation"],
@@ -103,6 +123,7 @@ class Pulse:
     phase: str | None = None
     spoke: float = field(init=False)
     lived: float = field(init=False)
+    _sure: float = field(init=False)
     sign: str = "the launch"
     silences: dict[str, float] = field(default_factory=dict)
     _heard: dict[str, int] = field(default_factory=dict)
@@ -114,7 +135,7 @@ class Pulse:
     _spinning: float | None = None
 
     def __post_init__(self) -> None:
-        self.spoke = self.lived = self.began
+        self.spoke = self.lived = self._sure = self.began
 
     def hear(self, now: float, text: str, phase: str | None = None) -> None:
         """Take in a line of the log and the phase it leaves the start in. A heartbeat is no news."""
@@ -135,6 +156,10 @@ class Pulse:
         before, self._last = self._last, signs
         self._seeing = not signs.blind
         found = self._life(before, signs) if before else ""
+        if found:
+            self._sure = signs.at
+        elif before and signs.at - max(self.spoke, self._sure) <= self.patience.work.longest:
+            found = self._work(before, signs)
         self._peak_rss = max(self._peak_rss, _rss(signs))
         for card, used in signs.vram.items():
             self._peak_vram[card] = max(self._peak_vram.get(card, 0), used)
@@ -188,19 +213,52 @@ class Pulse:
             return "compilers at work"
         if busy and self.phase in {None, *wanted.cpu_phases}:
             return "the CPU is busy"
+        if self._helped(busy, now):
+            return "a process of a rank is busy"
         if _moved(before, now) >= wanted.io:
             return "bytes are read or written"
-        if _rss(now) >= self._peak_rss + wanted.rss:
+        if _faults(before, now) >= wanted.faults:
+            return "pages come in"
+        return self._growth(now) or self._lesser_life(before, now)
+
+    def _helped(self, busy: Sequence[Process], now: Signs) -> bool:
+        """Say whether a process is busy that is neither a rank nor the main process; only where ranks have names."""
+        named = any(self.patience.ranks.search(p.command) for p in now.processes.values())
+        known = (self.patience.ranks, self.patience.main)
+        return named and any(p.command and not any(k.search(p.command) for k in known) for p in busy)
+
+    def _growth(self, now: Signs) -> str:
+        if _rss(now) >= self._peak_rss + self.patience.rss:
             return "memory grows"
-        if any(used >= self._peak_vram.get(card, 0) + wanted.vram for card, used in now.vram.items()):
+        if any(used >= self._peak_vram.get(card, 0) + self.patience.vram for card, used in now.vram.items()):
             return "GPU memory grows"
-        return self._lesser_life(before, now)
+        return ""
 
     def _lesser_life(self, before: Signs, now: Signs) -> str:
-        if any(abs(w - before.watts.get(card, w)) >= self.patience.watts for card, w in now.watts.items()):
+        if any(self._varies(before, now, card) for card in now.watts.keys() & before.watts.keys()):
             return "the power of a card varies"
+        used = before.utilisation
+        if any(abs(u - used.get(card, u)) >= self.patience.utilisation for card, u in now.utilisation.items()):
+            return "the use of a card varies"
         if now.cache is not None and before.cache is not None and now.cache > before.cache:
             return "compiler caches grow"
+        return ""
+
+    def _varies(self, before: Signs, now: Signs, card: int) -> bool:
+        wanted, (least, most) = self.patience, sorted((before.watts[card], now.watts[card]))
+        return most - least >= max(wanted.watts, wanted.watts_share * most)
+
+    def _work(self, before: Signs, now: Signs) -> str:
+        """Return what looks like work and could be waiting: ranks that burn the CPU beside idle cards, hot cards."""
+        wanted = self.patience.work
+        if self.phase not in wanted.phases:
+            return ""
+        if any(watts >= wanted.watts for watts in now.watts.values()):
+            return "the cards take the power of work"
+        idle = any(used <= wanted.idle for used in now.utilisation.values())
+        seconds = max(now.at - before.at, 1e-3)
+        if idle and any(_cores(before, p, seconds) >= self.patience.cpu for p in now.processes.values()):
+            return "a rank burns the CPU beside an idle card"
         return ""
 
     def _spins(self, signs: Signs, *, alive: bool) -> None:
@@ -227,6 +285,11 @@ def _cores(before: Signs, process: Process, seconds: float) -> float:
 def _moved(before: Signs, now: Signs) -> int:
     both = before.processes.keys() & now.processes.keys()
     return sum(max(0, now.processes[pid].io - before.processes[pid].io) for pid in both)
+
+
+def _faults(before: Signs, now: Signs) -> int:
+    both = before.processes.keys() & now.processes.keys()
+    return sum(max(0, now.processes[pid].faults - before.processes[pid].faults) for pid in both)
 
 
 def _rss(signs: Signs) -> int:

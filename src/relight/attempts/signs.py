@@ -14,7 +14,10 @@ TICKS = 100.0
 
 @dataclass(frozen=True)
 class Process:
-    """One process: `cpu` in seconds, `io` and `rss` in bytes; 0 where they may not be read. `state` as in /proc."""
+    """One process: `cpu` in seconds, `io` and `rss` in bytes, `faults` that brought a page from a disk or elsewhere.
+
+    0 where they may not be read. `state` as in /proc.
+    """
 
     pid: int
     state: str
@@ -22,6 +25,7 @@ class Process:
     cpu: float = 0.0
     io: int = 0
     rss: int = 0
+    faults: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,4 +110,4 @@ def _process(seen: HostProcess, stat: str, io: int) -> Process:
     if len(fields) < 22:
         return Process(seen.pid, seen.state, seen.command, io=io)
     cpu = (int(fields[11]) + int(fields[12])) / TICKS
-    return Process(seen.pid, fields[0], seen.command, cpu, io, int(fields[21]) * PAGE)
+    return Process(seen.pid, fields[0], seen.command, cpu, io, int(fields[21]) * PAGE, int(fields[9]))
