@@ -19,7 +19,7 @@ def test_thinking_aloud_is_known_in_several_languages(book: Book) -> None:
         (TEXT + "\n[colour]\n", "unknown key 'colour'"),
         (TEXT.replace("[soak]", "[soak2]"), "unknown key 'soak2'"),
         (TEXT.replace("copies = 5", ""), "missing key 'copies'"),
-        (TEXT.replace('expect = "(?i)g"', 'expect = "(g"'), "not a regular expression"),
+        (TEXT.replace('expect = "(?i)cold', 'expect = "(cold'), "not a regular expression"),
         ("[", "judge.toml"),
     ],
 )

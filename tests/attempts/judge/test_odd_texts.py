@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from relight.attempts.judge.decoding import decoding
 from relight.attempts.judge.verdict import judge
 from relight.words.playbook import Health
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "judge_styles.py"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SOUND = {
     "sounds": "water /\u02c8w\u0254\u02d0t\u0259/, through /\u03b8ru\u02d0/ and thought /\u03b8\u0254\u02d0t/",
     "mathematics": "The area is \u03c0r\u00b2, with \u0394x = 2\u03bbm and \u03a3n for all \u03b1x + \u03b2y",
@@ -35,6 +36,18 @@ BROKEN = {
     "marks of a byte tokenizer": "ĠtheĠoldĠlighthouseĠstoodĠatĠtheĠend",
     "marks of a piece tokenizer": "▁the▁old▁lighthouse▁stood<0x0A>▁at▁the▁end",
     "no blanks": "theoldlighthousestoodattheendofthepierandeveryeveningitskeeperclimbed",
+}
+WOVEN = {
+    "two words": " ".join("model" if c == "1" else "the" for c in "100110100010111001011010001011"),
+    "every word twice": "boat boat left left at at noon noon with with six six crates crates of of red red figs figs",
+    "letters set apart": "t h e b o a t l e f t a t n o o n w i t h s i x c r a t e s o f a p p l e s",
+    "no vowels": "th bt lft nn wth sx crts ppls nd th cptn sd tht ll ws wll th crw wnt hm slp bfr th rn cm frm th wst",
+    "small words only": "the of a in is to and that was it for on as with his they at be this from have or by one had",
+    "numbers": "and then 7 4411 90 3 118 62 5 70032 8 41 977 12 6 300 25 4 83 1911 2 70 36 9 514 8 66 10 3 457 1",
+    "marks": "and then the boat.,;:,.-;.,:!?.,;.,:;,.-;:.,;!.,:;.,-.,;:.,;?.,:",
+    "special tokens": "<|endoftext|><|im_end|><|endoftext|><|endoftext|><|im_end|><|im_end|>",
+    "bytes written out": "\\xe4\\xbd\\xa0\\xe5\\xa5\\xbd\\xe4\\xbb\\x8a\\xe5\\xa4\\xa9\\xe6\\xb5\\xb7\\xe8\\xbe\\xb9",
+    "signs in no order": "x9#kQ~v}2Lp|zR;m<4^wT`8Jd{0sG&yB?cN>1hF_5oX[aV]6eU(iP)7tE*lK+rM-nS=qW/uCx9#kQ~v}2Lp|zR;m<4^w",
 }
 
 
@@ -87,16 +100,66 @@ def test_content_alone_is_no_fault_while_a_plain_question_is_answered_rightly(
     assert judge(at_once(wrong, right), Health(), book).outcome == "well"
 
 
-def test_styles_the_judge_was_not_made_with() -> None:
-    spec = importlib.util.spec_from_file_location("benchmark_judge_styles", BENCHMARK)
+def benchmark(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    return module
 
-    alarms, missed = module.measure(11, goods=40, bads=36)
+
+def test_styles_the_judge_was_not_made_with() -> None:
+    assert benchmark("judge_styles").measure(11, goods=40, bads=36) == ([], [])
+
+
+def test_texts_written_before_the_judge_was_tried_on_them() -> None:
+    alarms, missed = benchmark("judge_fresh").measure(11, every=3)
 
     assert alarms == []
-    # A paragraph that comes again with other words is the one style that is told late.
-    assert len(missed) <= 2, missed
+    # Sound words in no order, in long answers only: nothing in the text tells them from a language we do not know.
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize("name", list(WOVEN))
+def test_words_letters_and_numbers_that_no_writer_strings_together(name: str, book: Book) -> None:
+    assert language(reply(WOVEN[name]), book)
+
+
+def test_a_language_without_a_word_in_the_book_is_known_by_its_marks(book: Book) -> None:
+    zulu = (
+        "Umdobi waphuma endlini ngaphambi kokuphuma kwelanga ethwele inethi lakhe elidala ehlombe. Ulwandle lwaluthule,"
+        " futhi kwakungekho muntu ogwini ngaphandle kwekati elincane elilinde inhlanzi yalo ebusuku"
+    )
+
+    assert language(reply(zulu), book) == ()
+    assert language(reply(zulu.replace(".", "").replace(",", "")), book)
+
+
+def plain(prompt: str, expect: str, text: str, finish: str = "length") -> Answered:
+    question = Question("plain", "POST", "/generate", prompt=prompt, expect=expect, tokens=24)
+    meta = {"finish_reason": {"type": finish}, "completion_tokens": 24}
+    return Answered(question, 200, json.dumps({"text": text, "meta_info": meta}), seconds=1.0)
+
+
+def test_one_text_given_to_every_question_answers_none_even_where_it_fits(book: Book) -> None:
+    text = "The small ship left the harbour at {n} in the morning with {m} crates of apples, so the captain said."
+    asked = list(enumerate([*book.plain, *book.plain[:2]]))
+
+    answers = [plain(p.prompt, p.expect, text.format(n=4 + i % 4, m=i)) for i, p in asked]
+    mixed = [plain(p.prompt, p.expect, f"{i}. {text}"[: 20 + 9 * i] + " 7 Paris") for i, p in asked]
+
+    assert judge(answers, Health(), book).outcome == "sick"
+    assert judge(mixed, Health(), book).outcome == "well"
+
+
+@pytest.mark.parametrize(("said", "outcome"), [("<think>\nOkay, so", "well"), ("ab ba abba " * 30, "sick")])
+def test_a_chat_that_is_cut_off_is_excused_only_where_it_thinks(said: str, outcome: str, book: Book) -> None:
+    wrong = [plain(p.prompt, p.expect, " something else.", "stop") for p in book.plain]
+    question = Question("chat", "POST", "/v1/chat/completions", prompt="Japan?", expect="Tokyo", tokens=256)
+    choice = {"message": {"content": said}, "finish_reason": "length"}
+
+    chat = Answered(question, 200, json.dumps({"choices": [choice], "usage": {"completion_tokens": 256}}))
+
+    assert judge([*wrong, chat], Health(), book).outcome == outcome

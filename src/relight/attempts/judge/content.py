@@ -10,6 +10,7 @@ from relight.attempts.judge.book import CHARACTER_SCRIPTS, ENDING_SCRIPTS, Book
 from relight.attempts.judge.decoding import decoding
 from relight.attempts.judge.form import Sign
 from relight.attempts.judge.scripts import EAST_ASIAN, Run, family, runs, script_of, switches
+from relight.attempts.judge.texture import texture, written
 
 Rightness: TypeAlias = Literal["right", "wrong", "cut", "unasked"]
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019\u093c-\u094d\u0301-\u0345][^\W\d_]*)*", re.UNICODE)
@@ -22,8 +23,10 @@ SOUNDS = re.compile(r"[/\[][^/\[\]\n]*[\u0250-\u02ff][^/\[\]\n]*[/\]]")
 DENSE = 3
 JOINT = re.compile(r"[^\W\d_][)(\]\[:.!?'\u2019]+(?=[^\W\d_])")
 # Below this share of its commonest pieces a text of that script is no language; sound text has four times as many.
-LEAST = {"han": 0.33, "hangul": 0.3, "kana": 0.3, "thai": 0.3, "latin": 0.045}
+LEAST = {"han": 0.3, "hangul": 0.3, "kana": 0.45, "thai": 0.5, "latin": 0.045}
 LEAST_ELSEWHERE = 0.04
+# Above this share of its different words a text of small words says nothing; sound text has half of it.
+MOST = 0.8
 ENOUGH_WORDS = 22
 ENOUGH_CHARACTERS = 30
 
@@ -42,7 +45,9 @@ def rightness(question: Question, reply: Reply, book: Book) -> Rightness:
 def language(reply: Reply, book: Book) -> tuple[Sign, ...]:
     """Return the signs that the text is not language: scripts mixed, fragments, good words that decay."""
     text = SOUNDS.sub(" ", reply.text)
-    return (*_mixed(text), *_fragments(text, book), *_joints(text), *_decay(text, book), *decoding(text))
+    woven = () if is_code(text) else texture(text)
+    checks = (_mixed(text), _fragments(text, book), _joints(text), _decay(text, book), decoding(text), woven)
+    return tuple(sign for signs in checks for sign in signs)
 
 
 def _mixed(text: str) -> Iterator[Sign]:
@@ -76,9 +81,19 @@ def _letters(found: Sequence[Run]) -> Counter[str]:
 
 
 def _fragments(text: str, book: Book) -> Iterator[Sign]:
-    share = share_of_common(text, book)
-    if share is not None and share[0] < LEAST.get(share[1], LEAST_ELSEWHERE):
-        yield Sign("numerics.garbage", 0.6, f"{share[0]:.0%} of the {share[1]} text are common words")
+    found = share_of_common(text, book)
+    if found is None:
+        return
+    share, script = found
+    # There are more languages than the book has words of; what is written like running text may be one of them.
+    foreign = share < LEAST.get(script, LEAST_ELSEWHERE) and not written(text)
+    if foreign:
+        yield Sign("numerics.garbage", 0.6, f"{share:.0%} of the {script} text are common words")
+    elif script == "latin":
+        kinds = {w.lower() for w in WORD.findall(text)}
+        short = sum(w in book.common[script] for w in kinds)
+        if len(kinds) >= ENOUGH_WORDS / 2 and short > MOST * len(kinds):
+            yield Sign("numerics.garbage", 0.6, f"{short} of {len(kinds)} different words only join others")
 
 
 def _joints(text: str) -> Iterator[Sign]:

@@ -12,6 +12,7 @@ FILLER = frozenset(" \t\n_-=.*|#:0,~\u2026\u2014\u00b7\u3002\uff0c\u3001`")
 # `\1` is the unit that comes again and again; lazy, so that the shortest unit is found.
 REPEATED = re.compile(r"(.{1,60}?)\1{5,}", re.DOTALL)
 LONGEST = 8000  # characters looked at: an answer is far shorter, a hostile one may not cost minutes
+BLANK = 32  # blanks and line ends behind an answer that was not over
 SENTENCE_END = frozenset(".?!;\n\u3002\uff01\uff1f\uff1b\u0964\u061f")
 
 
@@ -121,6 +122,9 @@ def _aborted(reply: Reply) -> Iterator[Sign]:
 
 def _repetition(reply: Reply) -> Iterator[Sign]:
     text = reply.text[-LONGEST:].strip()
+    blank = len(reply.text) - len(reply.text.rstrip())
+    if text and blank >= BLANK and reply.finish == "length":
+        yield Sign("numerics.garbage", 0.4, f"the answer decays into {blank} blanks or line ends")
     for match in REPEATED.finditer(text):
         unit, run = match.group(1), len(match.group(0))
         at_end = match.end() >= len(text) - len(unit)
