@@ -1,6 +1,7 @@
 """Wrong usage, wrong files, and what is said about them (CONTRACT.md section 1)."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -232,6 +233,20 @@ def test_help_imports_nothing_heavy() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
 
     assert not {"paramiko", "fabric", "pydantic", "rich", "structlog", "jinja2", "zstandard"} & set(loaded)
+
+
+@pytest.mark.parametrize("words", ["relight re", "relight retry --host ", "relight explain oom"])
+def test_completion_imports_nothing_of_ssh(words: str) -> None:
+    code = "import sys; from relight.cli.main import run\ntry: run()\nfinally: print(*sys.modules, file=sys.stderr)"
+    asked = {"_RELIGHT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+
+    # The name of the program is the one that the completion script was made for.
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **asked}, check=False
+    )
+
+    assert done.stdout
+    assert not {"paramiko", "fabric", "pydantic", "rich", "tenacity"} & set(done.stderr.split())
 
 
 def test_help_is_there_at_once() -> None:

@@ -8,7 +8,6 @@ import click
 from relight.cli import complete
 from relight.cli.asked import Asked, Duration
 from relight.cli.options import PATH, Common, common, examples
-from relight.cli.work import work
 
 F = TypeVar("F", bound=Callable[..., Any])
 DURATION = Duration()
@@ -70,7 +69,7 @@ def deploy(shared: Common, **given: Any) -> int:
 
     On failure the diagnosis is printed, and the step `retry` would take next.
     """
-    return work(shared, Asked(mode="deploy", **given))
+    return _work(shared, Asked(mode="deploy", **given))
 
 
 @click.command(epilog=examples("relight retry demo.toml --host lab", "relight retry --resume 20261129"))
@@ -82,4 +81,10 @@ def retry(shared: Common, **given: Any) -> int:
 
     Exit status: 0 healthy, 1 exhausted, 4 budget spent, 5 needs a person, 6 busy, 130 interrupted.
     """
-    return work(shared, Asked(mode="retry", **given))
+    return _work(shared, Asked(mode="retry", **given))
+
+
+def _work(shared: Common, asked: Asked) -> int:
+    from relight.cli.work import work  # noqa: PLC0415  help and completion need none of it
+
+    return work(shared, asked)

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 import click
 
 from relight.cli import complete
+from relight.cli.interrupts import interrupted_once
 from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
-from relight.cli.work import interrupted_once
 from relight.words.errors import UsageError
 
 

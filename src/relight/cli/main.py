@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 import click
 
@@ -56,6 +57,14 @@ class Commands(click.Group):
             hint = meant(name, COMMANDS) or f"known: {', '.join(COMMANDS)}"
             raise UsageError(text, next=hint)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Offer the commands without importing them."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415  only where a shell asks
+
+        found = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        # An option of `relight` itself was begun.
+        return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing them."""

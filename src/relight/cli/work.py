@@ -2,12 +2,10 @@
 
 import getpass
 import os
-import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from relight.attempts.clock import SystemClock, stamp
@@ -17,6 +15,7 @@ from relight.attempts.order import RunOrder
 from relight.cli import logging
 from relight.cli.asked import Asked
 from relight.cli.dry import dry_run
+from relight.cli.interrupts import interrupted_once
 from relight.cli.listeners import Listeners
 from relight.cli.notify import Send, sender
 from relight.cli.options import Common
@@ -60,30 +59,6 @@ def work(shared: Common, asked: Asked) -> int:
         if journal is None:
             return dry_run(shared, order)
         return _run(shared, asked, order, journal, send)
-
-
-@contextmanager
-def interrupted_once() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: the server keeps its state and the run can be resumed.
-
-    A second one does not disturb the end that the first began, which says so in the journal and on stdout; a third
-    breaks that off too. A process that was started with Ctrl-C ignored goes on ignoring it.
-    """
-    came = 0
-
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signal module's signature
-        nonlocal came
-        came += 1
-        if came != 2:
-            raise KeyboardInterrupt
-
-    heeded = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in heeded}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
