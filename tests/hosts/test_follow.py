@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from relight.hosts.agent.rolling import read_rolled, roll
 from relight.hosts.remote import AgentHost
-from relight.hosts.stream import FollowedLog
+from relight.hosts.stream import BUFFER, FollowedLog
 
 Start = Callable[..., str]
 Until = Callable[..., Any]
@@ -151,3 +151,18 @@ def test_rolling_loses_and_doubles_no_byte(
 
     os.close(fd)
     assert found == written
+
+
+def test_a_reader_that_does_not_read_makes_the_host_wait_and_loses_nothing(
+    host: AgentHost, start: Start, until: Until
+) -> None:
+    attempt = start("--lines", "100000")
+    stream = host.follow(attempt, 0)
+    status = until(lambda: (s := host.status(attempt)).state == "ended" and s)
+    until(lambda: stream._held > BUFFER)
+
+    first = stream.read(1.0)
+
+    assert BUFFER < len(first) < BUFFER + (64 << 10) < status.log_size
+    assert first + all_of(stream, status.log_size - len(first)) == Path(status.log).read_bytes()
+    stream.close()

@@ -13,6 +13,7 @@ import pytest
 from relight.hosts.channel import open_channel
 from relight.hosts.interface import Host, HttpRequest
 from relight.hosts.local import LocalPipe
+from relight.hosts.pace import Pace
 from relight.hosts.program import agent_modules, agent_source, agent_version, opening, python_of, start_line
 from relight.hosts.remote import AgentHost
 from relight.words.errors import UsageError
@@ -72,6 +73,8 @@ def test_names_are_unique_across_the_modules_since_they_share_one_program() -> N
 @pytest.mark.parametrize("python", pythons())
 def test_the_agent_answers_under_every_python_of_this_machine(python: str, tmp_path: Path) -> None:
     class Link:
+        pace = Pace(12.0)
+
         def start(self, line: str, *, timeout: float) -> LocalPipe:  # noqa: ARG002
             return LocalPipe(shlex.split(line))
 

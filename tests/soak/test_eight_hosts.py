@@ -21,6 +21,7 @@ SECONDS = float(os.environ.get("RELIGHT_SOAK_SECONDS", "600"))
 LINES = int(os.environ.get("RELIGHT_SOAK_LINES", "1000"))
 HOSTS = int(os.environ.get("RELIGHT_SOAK_HOSTS", "8"))
 FLAT, GROWTH = 150 << 20, 20 << 20
+PARTS = 10
 WRITER = """
 import sys, time
 seconds, rate = float(sys.argv[1]), int(sys.argv[2])
@@ -50,6 +51,7 @@ def test_many_hosts_are_followed_without_loss_in_flat_memory(tmp_path: Path, mod
         followers = [stack.enter_context(follower) for follower, _ in pairs]
         began = time.process_time()
         held = list(followed(followers, time.monotonic() + SECONDS))
+        tenths = [max(held[n * len(held) // PARTS : (n + 1) * len(held) // PARTS]) >> 20 for n in range(PARTS)]
         cores = (time.process_time() - began) / SECONDS
         for follower, log in pairs:
             follower.drain(log.stat().st_size)
@@ -57,6 +59,7 @@ def test_many_hosts_are_followed_without_loss_in_flat_memory(tmp_path: Path, mod
 
     early, most = held[len(held) // 10], max(held)
     figures = f"{sum(stored)} bytes, {most >> 20} MB, {(most - early) >> 20} MB grown, {cores:.2f} cores"
+    figures += f"; MB in each tenth: {' '.join(map(str, tenths))}"
     print(f"\n{HOSTS} hosts, {LINES} lines/s each, {SECONDS:.0f} s: {figures}")  # noqa: T201
     assert min(stored) > SECONDS * LINES * 60
     assert all(f.path.read_bytes() == log.read_bytes()[: f.size] for f, log in pairs)

@@ -161,13 +161,19 @@ def sshd(sshd_at: Callable[..., Server]) -> Server:
 
 
 class Proxy:
-    """A TCP proxy on loopback that hurts its connections: it cuts after a number of bytes, or stops passing any on."""
+    """A TCP proxy on loopback that hurts its connections: it cuts after a number of bytes, or stops passing any on.
+
+    While `stalled`, nothing is passed on and nothing is lost; while `refusing`, a connection is closed at once; while
+    `deaf`, none comes about. `lose` leaves those there are open and passes nothing on for ever.
+    """
 
     def __init__(self, target: int, address: str = "127.0.0.1") -> None:
         self.cut_after: Callable[[], int | None] = lambda: None
         self.stalled = threading.Event()
         self.refusing = threading.Event()
+        self.deaf = threading.Event()
         self.cuts = 0
+        self._lost: set[socket.socket] = set()
         self._over = threading.Event()
         self._target = address, target
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -179,6 +185,8 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client = self._socket.accept()[0]
+                while self.deaf.is_set():
+                    threading.Event().wait(0.01)
                 if self.refusing.is_set():
                     client.close()
                     continue
@@ -199,6 +207,8 @@ class Proxy:
             while data := source.recv(65536 if left is None else min(65536, left)):
                 while self.stalled.is_set():
                     threading.Event().wait(0.05)
+                if source in self._lost:
+                    continue
                 sink.sendall(data)
                 left = None if left is None else left - len(data)
                 if left == 0:
@@ -211,8 +221,30 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
+    def lose(self) -> None:
+        """Pass nothing more on over the connections there are; neither end is told."""
+        self._lost |= {end for pair in self._pairs for end in pair}
+
+    def deafen(self) -> list[socket.socket]:
+        """Answer no more to who wants to connect, until `deaf` is cleared and what is returned is closed."""
+        self.deaf.set()
+        self._socket.listen(0)
+        waiting = [socket.socket() for _ in range(4)]  # one is accepted, the others fill the queue
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(self._socket.getsockname())
+        return waiting
+
+    def hear(self, waiting: list[socket.socket]) -> None:
+        """Answer again."""
+        self._socket.listen(128)
+        for one in waiting:
+            one.close()
+        self.deaf.clear()
+
     def close(self) -> None:
         self.stalled.clear()
+        self.deaf.clear()
         self._over.set()
         self._socket.close()
         self.cut()

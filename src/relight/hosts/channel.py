@@ -8,16 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from relight.hosts.agent.frames import FrameBuffer, FrameError, pack_frame
-from relight.hosts.link import CommandError, Link, LinkError, Pipe
+from relight.hosts.link import CommandError, Link, LinkError, Pipe, SilentError
 from relight.hosts.program import opening, start_line
 from relight.words.text import plain
 
 Frame = tuple[dict[str, Any], bytes]
-SILENCE = 12.0  # the agent shows a sign of life every 3 s; four missed ones are a stalled link
+SILENCE = 12.0  # seconds without a byte over the connection that are a stalled link: an agent gives two signs a second
+DUMB = 60.0  # seconds without a sign of life of this agent, though its connection lives
 
 
 class Channel:
     """One agent, started and past its marker. Frames come in order; silence for too long is a lost link."""
+
+    silence = SILENCE
 
     def __init__(self, pipe: Pipe, buffer: FrameBuffer, frames: Sequence[Frame]) -> None:
         self._pipe = pipe
@@ -36,8 +39,7 @@ class Channel:
         data = self._pipe.recv(timeout)
         now = time.monotonic()
         if data is None:
-            if now - self._heard > SILENCE:
-                raise LinkError(f"no sign of life from the host for {SILENCE:.0f} s")
+            self._judge_silence(now)
             return None
         if not data:
             raise LinkError("the host closed the channel")
@@ -47,6 +49,13 @@ class Channel:
         except FrameError as error:
             raise LinkError(f"the channel is out of step: {error}") from error
         return self._frames.pop(0) if self._frames else None
+
+    def _judge_silence(self, now: float) -> None:
+        # Where the link is narrow, what another channel has to say may come first, and for long.
+        if now - max(self._heard, self._pipe.heard) > self.silence:
+            raise SilentError(f"no sign of life from the host for {self.silence:.0f} s")
+        if now - self._heard > DUMB:
+            raise LinkError(f"no sign of life from the agent for {DUMB:.0f} s")
 
     def wake(self) -> None:
         """Forget how long it was silent: nobody listened."""
@@ -60,6 +69,10 @@ class Channel:
         """Give up the connection."""
         self._pipe.abandon()
 
+    def doubt(self) -> None:
+        """Give the agent up, and its connection unless that is heard again."""
+        self._pipe.doubt()
+
     def close(self) -> None:
         """End the agent."""
         self._pipe.close()
@@ -70,6 +83,17 @@ def open_channel(link: Link, pythons: Sequence[str], order: Mapping[str, Any], *
 
     Raises LinkError, UnreachableError, and CommandError with what the host said where no interpreter will do.
     """
+    began, limit = time.monotonic(), link.pace.limit(timeout)
+    try:
+        channel = _first_fit(link, pythons, order, limit)
+    except LinkError:
+        link.pace.failed()
+        raise
+    link.pace.took(time.monotonic() - began)
+    return channel
+
+
+def _first_fit(link: Link, pythons: Sequence[str], order: Mapping[str, Any], timeout: float) -> Channel:
     said = []
     for python in dict.fromkeys(pythons):
         pipe = link.start(start_line(python), timeout=timeout)

@@ -6,13 +6,16 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 from relight.hosts.link import LinkError, Pipe
+from relight.hosts.pace import Pace
 from relight.words.errors import UnreachableError
 
 HIDDEN = "RELIGHT_SSH_"  # variables that hold what opens a key
 SEND_PATIENCE = 30.0
+SILENCE = 12.0  # there is no link to lose, and a new agent is late where the old one was
 
 
 class LocalPipe:
@@ -28,6 +31,7 @@ class LocalPipe:
             os.set_blocking(fd, False)
         self._said = b""
         self._open = True
+        self.heard = time.monotonic()
 
     def send(self, data: bytes) -> None:
         """Send every byte."""
@@ -47,7 +51,9 @@ class LocalPipe:
         if not select.select([self._fds[1]], [], [], timeout)[0]:
             return None
         with suppress(BlockingIOError):
-            return os.read(self._fds[1], 1 << 18)
+            data = os.read(self._fds[1], 1 << 18)
+            self.heard = time.monotonic()
+            return data
         return None
 
     def errors(self) -> str:
@@ -72,6 +78,10 @@ class LocalPipe:
         """End the agent."""
         self.close()
 
+    def doubt(self) -> None:
+        """End the agent."""
+        self.close()
+
     def close(self) -> None:
         """End the agent: closing its stdin is enough, unless it hangs."""
         if not self._open:
@@ -92,6 +102,9 @@ class LocalPipe:
 
 class LocalLink:
     """Starts commands on this machine."""
+
+    def __init__(self) -> None:
+        self.pace = Pace(SILENCE)
 
     def start(self, line: str, *, timeout: float) -> Pipe:  # noqa: ARG002  a local start does not wait
         """Start a command; the line is read like a shell would."""

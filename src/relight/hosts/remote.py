@@ -48,7 +48,7 @@ PACKAGE = "sglang"
 SLACK = 15.0  # what an answer may take on top of the time that the host was given for the question itself
 FALLBACKS = ("python3", "/usr/bin/python3")
 SOURCE_LIMIT = 4 << 20
-BACKOFF = tenacity.wait_random_exponential(multiplier=0.1, max=2.0)
+BACKOFF = tenacity.wait_random_exponential(multiplier=0.1, max=0.6)
 
 
 class AgentHost:
@@ -283,10 +283,15 @@ class AgentHost:
 
     def follow(self, attempt_id: str, offset: int) -> FollowedLog:
         """Open a stream of a log."""
-        stream = FollowedLog(lambda at: self._open(self._order("log", attempt=attempt_id, offset=at), 20.0), offset)
+        stream = FollowedLog(lambda at: self._log(attempt_id, at), offset)
         self._streams = [s for s in self._streams if not s.closed]
         self._streams.append(stream)
         return stream
+
+    def _log(self, attempt_id: str, offset: int) -> Channel:
+        channel = self._open(self._order("log", attempt=attempt_id, offset=offset), 20.0)
+        channel.silence = self._link.pace.doubt
+        return channel
 
     def kernel_log(self, since: float, *, timeout: float = 20.0) -> tuple[str, ...]:
         """Return kernel messages."""

@@ -4,8 +4,9 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import paramiko
 
 from relight.hosts.known_hosts import known_name, read_known_hosts
 from relight.hosts.link import LinkError, Pipe
+from relight.hosts.pace import Pace
 from relight.hosts.ssh_keys import Door, Login, StrictKeys, StrictTransport, environment_secret, key_files
 from relight.words.errors import UnreachableError, UsageError
 from relight.words.host import HostSpec
@@ -23,16 +25,54 @@ STEP = 0.25  # how long one wait inside paramiko may take; longer ones are made 
 SEND_PATIENCE = 30.0
 LOST = (OSError, EOFError, paramiko.SSHException)
 MILLISECONDS_UNACKNOWLEDGED = 20_000
+SILENCE = 2.0  # four signs of life of an agent
+FIRST, AGAIN = 10.0, 5.0  # seconds for TCP alone, and where there was a connection: the kernel asks at 0, 1 and 3
+STAGE = 15.0  # seconds for one stage of a login
+
+
+class Wire:
+    """One connection: when it last gave a byte, and when it was last doubted."""
+
+    def __init__(self, connection: fabric.Connection) -> None:
+        self.connection = connection
+        self.heard = time.monotonic()
+        self._doubted = 0.0
+        self._given_up: list[Any] = []
+
+    @property
+    def fit(self) -> bool:
+        """Say whether it is up, as far as one knows."""
+        return bool(self.connection.is_connected) and self.heard >= self._doubted
+
+    def doubt(self, channel: Any) -> None:
+        """Note that `channel` was given up for its silence. To close it now may take long: that is said to the host."""
+        self._given_up.append(channel)
+        self._doubted = time.monotonic()
+
+    def clear(self) -> None:
+        """Close what was given up while it was doubted."""
+        while self._given_up:
+            with suppress(*LOST):
+                self._given_up.pop().close()
+
+    def close(self) -> None:
+        """Give it up, and the gateways it goes through."""
+        close_all(self.connection)
 
 
 class SshPipe:
     """One command over a connection."""
 
-    def __init__(self, channel: Any, connection: fabric.Connection) -> None:
+    def __init__(self, channel: Any, wire: Wire) -> None:
         self._channel = channel
-        self._connection = connection
+        self._wire = wire
         self._said = b""
         channel.settimeout(STEP)
+
+    @property
+    def heard(self) -> float:
+        """Return when the connection last gave a byte."""
+        return self._wire.heard
 
     def send(self, data: bytes) -> None:
         """Send every byte."""
@@ -60,6 +100,7 @@ class SshPipe:
             except LOST as error:
                 raise LinkError(f"the link was lost: {error}") from error
             else:
+                self._wire.heard = time.monotonic()
                 return data
 
     def errors(self) -> str:
@@ -86,7 +127,11 @@ class SshPipe:
 
     def abandon(self) -> None:
         """Give up this connection."""
-        close_all(self._connection)
+        self._wire.close()
+
+    def doubt(self) -> None:
+        """Give up the channel, and the connection unless that is heard again."""
+        self._wire.doubt(self._channel)
 
 
 class SshLink:
@@ -95,45 +140,73 @@ class SshLink:
     def __init__(self, spec: HostSpec) -> None:
         self._spec = spec
         self._guard = threading.Lock()
-        self._connection: fabric.Connection | None = None
+        self._wire: Wire | None = None
+        self.pace = Pace(SILENCE)
         # Without a handler paramiko's own words would go to stderr: we say what happened in ours.
         logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
     def start(self, line: str, *, timeout: float) -> Pipe:
         """Start a command in the login shell there."""
         with self._guard:
-            connection = self._connected(timeout)
+            wire = self._connected(timeout)
         try:
-            with bounded(connection, timeout):
-                channel = connection.transport.open_session(timeout=timeout)
-                channel.exec_command(line)
+            channel = open_session(wire.connection, line, timeout)
         except LOST as error:
-            close_all(connection)
+            wire.close()
             raise LinkError(f"the link was lost: {error or type(error).__name__}") from error
-        return SshPipe(channel, connection)
+        return SshPipe(channel, wire)
 
-    def _connected(self, timeout: float) -> fabric.Connection:
-        if self._connection is None or not self._connection.is_connected:
-            self._connection = None
-            self._connection = open_connection(self._spec, timeout)
-        return self._connection
+    def _connected(self, timeout: float) -> Wire:
+        """Return a connection that is up. One in doubt is left alone until another is made: it may be heard again."""
+        if self._wire is not None and self._wire.fit:
+            return self._wire
+        limits = Limits(timeout, self.pace.greeting(min(timeout, STAGE)), AGAIN if self._wire else FIRST)
+        made = Wire(open_connection(self._spec, limits))
+        if self._wire is not None and self._wire.fit:
+            made.close()
+            self._wire.clear()
+            return self._wire
+        if self._wire is not None:
+            self._wire.close()
+        self._wire = made
+        return made
 
     def close(self) -> None:
         """Give up the connection for good."""
         with self._guard:
-            if self._connection is not None:
-                close_all(self._connection)
-            self._connection = None
+            if self._wire is not None:
+                self._wire.close()
+            self._wire = None
+
+
+def open_session(connection: fabric.Connection, line: str, timeout: float) -> Any:
+    """Start a command over a connection. Raises one of LOST."""
+    with bounded(connection, timeout) as late:
+        channel = connection.transport.open_session(timeout=timeout)
+        # A connection that ends just here wakes nobody who waits for an answer on it.
+        late.append(channel.event.set)
+        channel.exec_command(line)
+    return channel
 
 
 @contextmanager
-def bounded(connection: fabric.Connection, timeout: float) -> Iterator[None]:
-    """End the connection when a call inside takes too long: some of paramiko's waits know no time-out."""
-    timer = threading.Timer(timeout, close_all, [connection])
+def bounded(connection: fabric.Connection, timeout: float) -> Iterator[list[Callable[[], object]]]:
+    """End the connection when a call inside takes too long, then call what was added to the list.
+
+    Some of paramiko's waits know no time-out.
+    """
+    late: list[Callable[[], object]] = []
+
+    def end() -> None:
+        close_all(connection)
+        for call in late:
+            call()
+
+    timer = threading.Timer(timeout, end)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield late
     finally:
         timer.cancel()
 
@@ -146,12 +219,30 @@ def close_all(connection: fabric.Connection) -> None:
         connection = connection.gateway
 
 
-def open_connection(spec: HostSpec, timeout: float) -> fabric.Connection:
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for all of connecting and logging in, for the first word of the host, and for TCP.
+
+    What ssh's configuration says of TCP goes first; of the whole something is left for the login.
+    """
+
+    whole: float
+    greeting: float
+    tcp: float
+
+    def named(self, configured: Any) -> dict[str, float]:
+        """Return the time-outs as paramiko calls them."""
+        stage = min(self.whole, STAGE)
+        tcp = min(self.whole * 2 / 3, float(configured or self.tcp))
+        return {"timeout": tcp, "banner_timeout": self.greeting, "auth_timeout": stage, "channel_timeout": stage}
+
+
+def open_connection(spec: HostSpec, limits: Limits) -> fabric.Connection:
     """Connect and log in. Raises LinkError for what may pass, UnreachableError for what does not."""
-    connection = describe(spec, timeout)
+    connection = describe(spec, limits)
     place = f"{spec.name} ({spec.address})"
     try:
-        with bounded(connection, timeout):
+        with bounded(connection, limits.whole):
             connection.open()
     except UnreachableError:
         close_all(connection)
@@ -189,7 +280,7 @@ def harden(connection: fabric.Connection) -> None:
         transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def describe(spec: HostSpec, timeout: float) -> fabric.Connection:
+def describe(spec: HostSpec, limits: Limits) -> fabric.Connection:
     """Return the connection for a host, not yet opened, with the chain of its jump hosts."""
     config = fabric.Config(lazy=True, ssh_config=ssh_config())
     try:
@@ -198,8 +289,8 @@ def describe(spec: HostSpec, timeout: float) -> fabric.Connection:
         raise UsageError(
             f"address {spec.address!r} and user or port say the same thing twice", place=spec.name, next="say it once"
         ) from error
-    target.gateway = gateway_for(spec, target, config, timeout)
-    arm(target, spec, timeout, last=True)
+    target.gateway = gateway_for(spec, target, config, limits)
+    arm(target, spec, limits, last=True)
     return target
 
 
@@ -213,20 +304,20 @@ def ssh_config() -> Any:
     return config
 
 
-def gateway_for(spec: HostSpec, target: fabric.Connection, config: Any, timeout: float) -> Any:
+def gateway_for(spec: HostSpec, target: fabric.Connection, config: Any, limits: Limits) -> Any:
     """Return the jump hosts, the nearest to the target first in hand, or a proxy command, or False."""
     jumps = spec.jump or target.ssh_config.get("proxyjump", "")
     if jumps and jumps.lower() != "none":
         gateway: Any = False
         for hop in jumps.split(","):
             gateway = fabric.Connection(hop.strip().removeprefix("ssh://"), config=config.clone(), gateway=gateway)
-            arm(gateway, spec, timeout, last=False)
+            arm(gateway, spec, limits, last=False)
         return gateway
     command = target.ssh_config.get("proxycommand", "none")
     return command if command.lower() != "none" and not spec.jump else False
 
 
-def arm(connection: fabric.Connection, spec: HostSpec, timeout: float, *, last: bool) -> None:
+def arm(connection: fabric.Connection, spec: HostSpec, limits: Limits, *, last: bool) -> None:
     """Give a connection its host keys, its login and its time-outs."""
     config = connection.ssh_config
     alias = config.get("hostkeyalias")
@@ -256,10 +347,7 @@ def arm(connection: fabric.Connection, spec: HostSpec, timeout: float, *, last: 
     connection.connect_kwargs = {
         "auth_strategy": login,
         "transport_factory": StrictTransport(known, door.name),
-        "timeout": min(timeout, float(config.get("connecttimeout", 10))),
-        "banner_timeout": min(timeout, 15.0),
-        "auth_timeout": min(timeout, 15.0),
-        "channel_timeout": min(timeout, 15.0),
+        **limits.named(config.get("connecttimeout")),
     }
 
 

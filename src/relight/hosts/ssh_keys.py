@@ -16,7 +16,7 @@ from relight.words.errors import UnreachableError
 from relight.words.secret import Secret
 
 RSA_KINDS = ("rsa-sha2-512", "rsa-sha2-256", "ssh-rsa")
-WINDOW = 4 << 20
+WINDOW = 1 << 20  # bytes of one channel on their way; on a narrow link another channel waits for as many
 
 
 @dataclass(frozen=True)

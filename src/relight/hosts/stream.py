@@ -8,11 +8,12 @@ from typing import Any
 import tenacity
 
 from relight.hosts.channel import Channel
-from relight.hosts.link import CommandError, LinkError
+from relight.hosts.link import CommandError, LinkError, SilentError
 from relight.words.errors import UnreachableError
 
-BUFFER = 8 << 20  # what is read ahead of the reader; beyond it the host has to wait
-BACKOFF = tenacity.wait_random_exponential(multiplier=0.1, max=2.0)
+BUFFER = 1 << 20  # bytes read ahead of the reader; beyond it the host has to wait. As lines they take four times that
+BACKOFF = tenacity.wait_random_exponential(multiplier=0.1, max=0.6)
+REFUSED = tenacity.wait_random_exponential(multiplier=0.1, max=10.0)
 LOST = (LinkError, UnreachableError, CommandError)
 
 
@@ -81,8 +82,9 @@ class FollowedLog:
             try:
                 self._pump(channel)
                 channel.close()
-            except LinkError:
-                channel.abandon()
+            except LinkError as error:
+                give_up = channel.doubt if isinstance(error, SilentError) else channel.abandon
+                give_up()
                 self._lost_at = time.monotonic()
                 self._cuts += 1
 
@@ -90,7 +92,7 @@ class FollowedLog:
         """Open a channel where we are, for as long as it takes; None when we were closed meanwhile."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(LOST),
-            wait=BACKOFF,
+            wait=pause,
             sleep=tenacity.sleep_using_event(self._closed),
             stop=tenacity.stop_when_event_set(self._closed),
         )
@@ -126,3 +128,10 @@ class FollowedLog:
     def _wait_for_reader(self) -> None:
         with self._news:
             self._news.wait_for(lambda: self._held <= BUFFER or self._closed.is_set())
+
+
+def pause(state: tenacity.RetryCallState) -> float:
+    """Return the pause before the next attempt: short where there was no way, longer where a host said no."""
+    error = state.outcome.exception() if state.outcome else None
+    no_way = error is None or isinstance(error, LinkError) or isinstance(error.__cause__, OSError)
+    return (BACKOFF if no_way else REFUSED)(state)

@@ -22,8 +22,8 @@ from relight.hosts.agent.folders import (
 from relight.hosts.agent.rolling import read_rolled
 
 POLL = 0.05
-BEAT = 3.0
-STREAM_PIECE = 256 << 10
+BEAT = 0.5
+STREAM_PIECE = 16 << 10  # a link that is cut again and again brings one on; a narrow one shows one soon
 
 
 def open_log(folder: str) -> tuple[int, str] | None:

@@ -34,7 +34,7 @@ from relight.hosts.agent.requests import ask_http, ask_run
 from relight.hosts.agent.stop import ask_stop
 from relight.hosts.agent.supervise import supervise
 
-HEARTBEAT = 3.0
+HEARTBEAT = 0.5
 GIVE_UP = 120.0  # seconds in which the channel takes no byte
 QUESTIONS: dict[str, Callable[..., Any]] = {
     function.__name__[4:]: function
