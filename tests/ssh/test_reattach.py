@@ -102,6 +102,7 @@ def test_a_log_is_back_within_three_seconds_of_the_link(
     log = Path(direct.status("run-1").log).read_bytes()
     direct.stop("run-1", patience=0.2)
     assert data == log[: len(data)]
+    assert host.disk("/", timeout=60.0).total > 0
     figures = f"{statistics.median(back):.2f} s (median), {max(back):.2f} s (worst)"
     print(f"\n{losses} times {loss.__name__} for up to {longest:.0f} s: back after {figures}, 0 bytes lost or doubled")  # noqa: T201
     assert max(back) < (3.0 if losses > 1 else 12.0)  # among other tests a machine may be slow
