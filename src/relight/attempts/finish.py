@@ -58,7 +58,7 @@ def finish(site: Site, end: End) -> Record:
 
 def _final(site: Site, last: Attempt) -> Final:
     env = dict(last.settings.env)
-    states = lever_states(site.order.playbook, last.choice, last.settings, site.parser)
+    states = lever_states(site.order.playbook, last.choice, last.settings, site.parser, site.knowledge.renames)
     levers = with_effect(states, site.order.playbook, last, last.measured)
     return Final(last.argv, env, levers, last.effective)
 

@@ -1,6 +1,6 @@
 """The ground a search moves on: nodes, the settings they stand for, and what they give up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import ne
@@ -156,7 +156,21 @@ class Ground:
         if not touched or position is None:
             return False
         first, value = self._firsts[lever, position]
-        return (first, False) in touched and touched[first, False] != value
+        changed = (first, False) in touched and touched[first, False] != value
+        return changed and not any(new.items() <= touched.items() for new in self._renamed[lever, position])
+
+    @cached_property
+    def _renamed(self) -> Mapping[tuple[int, int], tuple[Touched, ...]]:
+        """Return, by lever and position, what stands for its first flag where this engine calls it something else."""
+        return {
+            (i, j): tuple(self._read(Change(set=new)).touched for new in self._other_names(variant))
+            for i, lever in enumerate(self.levers)
+            for j, variant in enumerate(lever.variants, 1)
+        }
+
+    def _other_names(self, variant: Variant) -> Iterable[Mapping[str, FlagValue]]:
+        first = variant.first_flag
+        return self.names.renamed(first, variant.flags[first]) if first else ()
 
     @cached_property
     def _firsts(self) -> Mapping[tuple[int, int], tuple[str, Any]]:
@@ -245,7 +259,7 @@ class Ground:
 
 def ground_of(playbook: Playbook, world: World) -> Ground:
     """Prepare a playbook for a search in `world`."""
-    names = names_of(playbook, world.parser)
+    names = names_of(playbook, world.parser, world.knowledge.renames)
     reasons = {
         (i, j): why
         for i, lever in enumerate(playbook.levers)

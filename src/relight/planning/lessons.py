@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from relight.planning import bounds, terms
+from relight.planning import terms
+from relight.planning.blame import blamed, named_by
 from relight.planning.ground import Ground
 from relight.planning.history import History
 from relight.planning.names import View
@@ -137,7 +138,7 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
     cause = diagnosis.cause
     if diagnosis.constraint and (diagnosis.constraint.flags or diagnosis.constraint.env):
         return _of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)
-    core = _blamed(cause, attempt.effective, ground, view) or _named_by(diagnosis.repairs, ground, view)
+    core = blamed(cause, attempt.effective, ground, view) or named_by(diagnosis.repairs, ground, view)
     if not core:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
@@ -178,33 +179,6 @@ def _as_given(term: Term, values: Mapping[str, Any], ground: Ground) -> bool:
         return False
     value = held[term.name]
     return (None if value is None else ground.names.value(term.name, value)) in term.value
-
-
-def _blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
-    """Return what the cause blames, a bound where its sums give one."""
-    limits = bounds.terms_of(cause.facts, effective, ground, view)
-    bounded = {t.name for t in limits}
-    firsts = [ground.names.canonical(n) for n in cause.blames if ground.names.has(n)]
-    flags = [
-        terms.same(n, view, ground.names, resolved=_resolved(n, effective, ground)) for n in firsts if n not in bounded
-    ]
-    return (*limits, *flags, *(terms.same(n, view, ground.names, env=True) for n in cause.blames_env))
-
-
-def _resolved(first: str, effective: Mapping[str, Any], ground: Ground) -> Any:
-    known = ground.names.parser.find(first) if ground.names.parser else None
-    value = effective.get(known.dest if known else first.replace("-", "_"))
-    return None if value is None else ground.names.value(first, value)
-
-
-def _named_by(repairs: tuple[Repair, ...], ground: Ground, view: View) -> tuple[Term, ...]:
-    """Return the given flags and variables that the repairs would change: all a failure without blame points at."""
-    flags = dict.fromkeys(ground.names.canonical(n) for r in repairs for n in (*r.set, *r.unset))
-    env = dict.fromkeys(n for r in repairs for n in (*r.set_env, *r.unset_env))
-    return (
-        *(terms.same(n, view, ground.names) for n in flags if n in view.flags),
-        *(terms.same(n, view, ground.names, env=True) for n in env if n in view.env),
-    )
 
 
 def _undone(repairs: tuple[Repair, ...], core: tuple[Term, ...], ground: Ground, view: View) -> tuple[Term, ...]:

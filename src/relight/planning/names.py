@@ -1,10 +1,11 @@
 """The names of flags: one name for comparing, one spelling for writing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from relight.planning import equal
+from relight.words.knowledge import Rename
 from relight.words.parser import HostParser
 from relight.words.playbook import Playbook
 from relight.words.settings import FlagValue, Settings
@@ -25,10 +26,14 @@ class View:
 
 @dataclass(frozen=True)
 class Names:
-    """Names under one parser. `own` maps a first long name to the spelling the playbook uses."""
+    """Names under one parser. `own` maps a first long name to the spelling the playbook uses.
+
+    `renames` say what flags of other versions are called.
+    """
 
     parser: HostParser | None = None
     own: Mapping[str, str] = field(default_factory=dict)
+    renames: tuple[Rename, ...] = field(default=(), compare=False)
     _first: dict[str, str] = field(default_factory=dict, compare=False)
     _spelled: dict[str, str] = field(default_factory=dict, compare=False)
     _items: dict[tuple[str, type, Any], tuple[tuple[str, equal.Plain], ...]] = field(
@@ -62,6 +67,12 @@ class Names:
         """Say whether the parser knows the flag; without a parser every flag is taken for known."""
         return self.parser is None or self.parser.resolve(name) is not None
 
+    def renamed(self, name: str, value: FlagValue) -> Iterator[Mapping[str, FlagValue]]:
+        """Yield what stands for a flag that this parser lacks, by the table of renames."""
+        if self.parser is not None and self.parser.find(name) is None:
+            found = (filled(r, value) for r in self.renames if r.old == name and not r.env)
+            yield from (new for new in found if new and all(map(self.has, new)))
+
     def view(self, settings: Settings) -> View:
         """Return `settings` as they are compared."""
         flags = dict(item for n, v in settings.flags.items() for item in self._item(n, v))
@@ -82,10 +93,21 @@ class Names:
         return ((self.canonical(name), self.value(name, value)),)
 
 
-def names_of(playbook: Playbook, parser: HostParser | None) -> Names:
+def filled(rename: Rename, value: FlagValue) -> Mapping[str, FlagValue]:
+    """Return what to give in place of a renamed flag that was given `value`; {} where it is just gone."""
+    return {n: _filled(template, value, rename) for n, template in rename.set.items()}
+
+
+def _filled(template: FlagValue, value: FlagValue, rename: Rename) -> FlagValue:
+    if template == "{value}":
+        return rename.values.get(str(value), value)
+    return template.replace("{value}", str(value)) if isinstance(template, str) else template
+
+
+def names_of(playbook: Playbook, parser: HostParser | None, renames: Iterable[Rename] = ()) -> Names:
     """Return the names under `parser`, with the playbook's spellings."""
     written = [*playbook.flags, *(n for lever in playbook.levers for v in lever.variants for n in v.flags)]
     own: dict[str, str] = {}
     for name in written:
         own.setdefault(equal.canonical(name, parser), name)
-    return Names(parser, own)
+    return Names(parser, own, tuple(renames))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
+from relight.planning.names import filled
 from relight.words.knowledge import Knowledge, Rename
 from relight.words.parser import HostParser, ParserFlag
 from relight.words.settings import FlagValue, Repair, Settings
@@ -72,15 +73,9 @@ def _nearest(near: tuple[str, ...]) -> str:
 
 def _renamed(name: str, value: FlagValue, rename: Rename | None) -> Iterable[Repair]:
     if rename and rename.set:
-        new = {n: _filled(v, value, rename) for n, v in rename.set.items()}
+        new = filled(rename, value)
         why = rename.why or f"--{name} is now " + " ".join(f"--{n}" for n in new)
         yield Repair(set=new, unset=(name,), why=why, origin="message", cost=0.0)
-
-
-def _filled(template: FlagValue, value: FlagValue, rename: Rename) -> FlagValue:
-    if template == "{value}":
-        return rename.values.get(str(value), value)
-    return template.replace("{value}", str(value)) if isinstance(template, str) else template
 
 
 def _ambiguous(name: str, value: FlagValue, matches: tuple[ParserFlag, ...]) -> Finding:

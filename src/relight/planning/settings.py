@@ -7,6 +7,7 @@ from packaging.version import InvalidVersion, Version
 
 from relight.planning.names import Names, names_of
 from relight.words.attempt import LeverState
+from relight.words.knowledge import Rename
 from relight.words.parser import HostParser
 from relight.words.playbook import Lever, Playbook, Variant
 from relight.words.settings import Change, FlagValue, Settings
@@ -90,10 +91,14 @@ def version_fits(wanted: str, version: str | None) -> bool:
 
 
 def lever_states(
-    playbook: Playbook, choice: Mapping[str, int | None], settings: Settings, parser: HostParser | None = None
+    playbook: Playbook,
+    choice: Mapping[str, int | None],
+    settings: Settings,
+    parser: HostParser | None = None,
+    renames: Iterable[Rename] = (),
 ) -> tuple[LeverState, ...]:
     """Return what became of each lever under `settings`."""
-    names = names_of(playbook, parser)
+    names = names_of(playbook, parser, renames)
     return tuple(lever_state(lever, choice.get(lever.name), settings, names) for lever in playbook.levers)
 
 
@@ -108,8 +113,10 @@ def lever_state(lever: Lever, position: int | None, settings: Settings, names: N
 
 def keeps(variant: Variant, settings: Settings, names: Names) -> bool:
     """Say whether `settings` still hold the first thing the variant names: a flag, or a variable if it has none."""
-    if variant.first_flag is not None:
-        return _holds(variant.first_flag, variant.flags[variant.first_flag], settings, names)
+    first = variant.first_flag
+    if first is not None:
+        under = [{first: variant.flags[first]}, *names.renamed(first, variant.flags[first])]
+        return any(all(_holds(n, v, settings, names) for n, v in flags.items()) for flags in under)
     return all(settings.env.get(n) == v for n, v in list(variant.env.items())[:1])
 
 

@@ -34,3 +34,13 @@ def test_what_alters_answers_is_proposed_last(read: Callable[..., Reading], flag
 
     assert [r.alters_answers for r in found] == sorted(r.alters_answers for r in found)
     assert found[-1].names == {"kv-dtype"}
+
+
+def test_what_is_known_to_cost_much_is_proposed_late(read: Callable[..., Reading], flags: HostParser) -> None:
+    facts = {"backend": FlagFact("backend", cost=8.0)}
+
+    usual = repairs(read(TEXT), GIVEN, flags, general_wishes({}, flags))
+    found = repairs(read(TEXT), GIVEN, flags, general_wishes(facts, flags))
+
+    assert {r.cost for r in found if "backend" in r.names} == {r.cost + 6 for r in usual if "backend" in r.names}
+    assert found[-1].names == {"backend"}

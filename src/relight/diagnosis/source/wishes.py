@@ -7,6 +7,9 @@ from fnmatch import fnmatchcase
 from relight.words.knowledge import FlagFact
 from relight.words.parser import HostParser
 
+USUAL = 2.0
+"""What changing a flag costs at most where nothing much depends on it; beyond that reading counts what is known."""
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -14,7 +17,7 @@ class Wishes:
 
     `keep` maps the flags (and variables) of levers to what they are worth; `firsts` are those whose change loses the
     lever; protected names are never touched; `others` forbids names nobody gave; `alters` change answers; `purposes`
-    say what the server is for: they are given by people only.
+    say what the server is for: they are given by people only; `dear` maps what costs more than most to how much more.
     """
 
     keep: Mapping[str, float] = field(default_factory=dict)
@@ -24,13 +27,15 @@ class Wishes:
     others: bool = False
     alters: frozenset[str] = frozenset()
     purposes: frozenset[str] = frozenset()
+    dear: Mapping[str, float] = field(default_factory=dict)
 
     def cost(self, spelled: tuple[str, ...], *, given: bool) -> float:
         """Return what it costs to touch a flag or variable known by these names; adding one nobody gave is cheapest."""
         worth = max((self.keep.get(name, 0.0) for name in spelled), default=0.0)
         lost = worth if any(name in self.firsts for name in spelled) else worth / 4
         altered = 5.0 if any(name in self.alters for name in spelled) else 0.0
-        return (0.5 if given else 0.25) + lost + altered
+        dear = max((self.dear.get(name, 0.0) for name in spelled), default=0.0)
+        return (0.5 if given else 0.25) + lost + altered + dear
 
 
 def general_wishes(facts: Mapping[str, FlagFact], parser: HostParser | None, names: Iterable[str] = ()) -> Wishes:
@@ -45,4 +50,5 @@ def general_wishes(facts: Mapping[str, FlagFact], parser: HostParser | None, nam
         protected=frozenset(n for n in known if any(fnmatchcase(n, p) for p in protected)),
         purposes=frozenset(n for n in known if any(fnmatchcase(n, p) for p in purposes)),
         alters=frozenset(f.name for f in facts.values() if f.alters_answers),
+        dear={f.name: f.cost - USUAL for f in facts.values() if f.cost > USUAL},
     )

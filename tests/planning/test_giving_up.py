@@ -1,0 +1,74 @@
+"""What is given up: as little as the failure asks for, and nothing on the way to something worse."""
+
+from dataclasses import replace
+
+from relight.planning.settings import lever_states
+from relight.words.diagnosis import Diagnosis
+from relight.words.knowledge import FlagFact, Rename
+from relight.words.parser import HostParser, ParserFlag
+from relight.words.settings import Repair, Settings
+from relight.words.signature import Remedy, Signature
+from relight.words.step import Candidate
+from tests.planning.situations import (
+    FACTS,
+    KNOWLEDGE,
+    PARSER,
+    WORLD,
+    cause,
+    diagnosis,
+    lever,
+    playbook,
+    played,
+    variant,
+)
+
+NEWER = HostParser(
+    (
+        *(f for f in PARSER if f.name != "mamba-scheduler-strategy"),
+        ParserFlag(("mamba-radix-cache-strategy",), "mamba_radix_cache_strategy", default="auto"),
+    ),
+    "0.5.23",
+)
+RENAMED = Rename("mamba-scheduler-strategy", {"mamba-radix-cache-strategy": "{value}"}, since="0.5.20")
+COMM = lever("comm", variant({"enable-mscclpp": True}), "off")
+PREFIX = lever("prefix", variant({"mamba-scheduler-strategy": "extra_buffer"}), "off")
+
+
+def test_a_lever_whose_first_flag_has_another_name_here_is_renamed_and_kept() -> None:
+    world = replace(WORLD, parser=NEWER, knowledge=replace(KNOWLEDGE, renames=(RENAMED,)))
+    book = playbook(PREFIX)
+
+    attempts, _ = played(book, lambda _: None, world)
+    last = attempts[-1]
+    (state,) = lever_states(book, last.choice, last.settings, NEWER, (RENAMED,))
+
+    assert [a.rung for a in attempts if a.launched] == ["real"]
+    assert last.settings.flags["mamba-radix-cache-strategy"] == "extra_buffer"
+    assert (state.kept, state.changed) == (1, ("mamba-scheduler-strategy",))
+
+
+def test_a_flag_that_is_given_another_value_under_its_new_name_does_not_keep_the_lever() -> None:
+    settings = Settings({"mamba-radix-cache-strategy": "no_buffer"})
+
+    (state,) = lever_states(playbook(PREFIX), {"prefix": 1}, settings, NEWER, (RENAMED,))
+
+    assert state.kept is None
+
+
+def test_what_ran_out_of_memory_is_not_tried_with_less_room_still() -> None:
+    weights = Signature("weights", "t", "oom.gpu.weights", remedies=(Remedy(scale={"tp-size": 2}),))
+    facts = {**FACTS, "tp-size": FlagFact("tp-size", ladder=(8, 4, 2, 1), cost=8.0)}
+    world = replace(WORLD, knowledge=replace(KNOWLEDGE, facts=facts, signatures=(weights,)))
+    book = playbook(COMM, flags={"tp-size": 2}, protect_flags=frozenset())
+    seen: list[object] = []
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        seen.append(candidate.settings.flags.get("tp-size"))
+        more = Repair(set={"tp-size": 4}, why="more cards", origin="signature", cost=3)
+        found = cause("oom.gpu.weights", blames=("tp-size",), signature="weights")
+        return diagnosis(found, more)
+
+    played(book, engine, world, most=400)
+
+    assert 1 not in seen[:3]
+    assert 4 in seen
