@@ -207,3 +207,43 @@ def test_what_the_main_process_raised_before_the_ranks_came_up_did_not_end_the_s
 
     assert kind(*begun) == "env.import"
     assert kind(*begun, *ranks) == "oom.gpu.weights"
+
+
+def test_an_excerpt_of_everyday_serving_is_of_a_healthy_server() -> None:
+    batches = [
+        f"[2026-03-01 11:00:0{n} TP0] Decode batch, #running-req: 1, #token: {40 * n}, token usage: 0.00, #queue-req: 0"
+        for n in range(3)
+    ]
+
+    assert read(*batches).verdict == "healthy"
+    assert kind(*batches, OOM) == "oom.gpu.activation"
+
+
+def test_the_names_of_flags_in_an_echoed_command_are_no_failure() -> None:
+    echo = "+ python3 -m sglang.launch_server --model-path /data/m --watchdog-timeout 1200 --random-seed 1"
+
+    assert kind(echo, "+ sleep 5", "+ code=503") == "none"
+
+
+def test_a_warning_of_a_longer_context_is_no_failure() -> None:
+    text = "Target model's context_length (9000) is greater than the derived context_length (4096)."
+
+    assert kind(f"web-1  | [2026-03-01 10:00:00] Warning: {text} It may lead to wrong answers.") == "none"
+    assert kind(f"ValueError: {text} It may lead to wrong answers.") == "model.context_length"
+
+
+@pytest.mark.parametrize("quoted", ["`{}`", "> {}", "- {}", '"{}', "**{}**"])
+def test_a_quoted_exception_is_read(quoted: str) -> None:
+    assert kind(quoted.format("AssertionError: acme_attn backend requires page_size 64")) == "assertion.backend"
+
+
+def test_a_graph_that_is_replayed_while_serving_was_captured_before() -> None:
+    found = read(
+        "[2026-03-01 11:00:00 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/opt/sglang/srt/managers/scheduler.py", line 9, in event_loop_overlap',
+        '  File "/opt/sglang/srt/model_executor/cuda_graph_runner.py", line 90, in replay',
+        "RuntimeError: something is odd here",
+    )
+
+    assert found.cause
+    assert found.cause.phase == "serving"

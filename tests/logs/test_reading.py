@@ -87,6 +87,7 @@ def test_lines_count_from_one_and_lose_control_sequences() -> None:
         "Mar  1 10:00:00 node7 sglang[71]: ",
         "Mar 01 10:00:00 ",
         "(SGLangEngine pid=71) ",
+        "1772359200123\t2026-03-01T10:00:00.123Z\t",
         "Loading: 50%|##   | 1/2 [00:01<00:01, 1.0it/s]\r",
         "Loading: 50%|##   | 1/2 [00:01<00:01, 1.0it/s]",
     ],

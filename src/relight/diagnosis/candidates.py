@@ -129,6 +129,9 @@ def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
             continue
         claims = matcher.claims(rec.body, phase=evidence.phases[index]) or _wrapped(evidence, matcher, index)
         claims = claims or _named_inside(rec, matcher, evidence.phases[index])
+        if rec.number in evidence.commands:
+            # What flags are called sounds like failures: --watchdog-timeout.
+            claims = [c for c in claims if not c.signature.generic]
         if claims:
             yield Candidate(index, rec, rec.body.strip(), evidence.phases[index], _strongest(claims))
 

@@ -153,7 +153,8 @@ def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
 
 
 def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, benign: bool) -> Diagnosis:
-    if evidence.progress.ready is not None:
+    # An excerpt of everyday serving shows no start at all.
+    if evidence.progress.ready is not None or (evidence.served and not evidence.progress.spans):
         return replace(base, verdict="healthy")
     # A log that shows how the start began is whole up to its end, however short.
     excerpt = len(evidence.records) < EXCERPT and not stopped(evidence) and not printed_arguments(evidence)

@@ -20,7 +20,8 @@ _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguo
 class Evidence:
     """What a log holds. `ours` says that it is a log of the engine.
 
-    `phases` has, for each record, the phase its rank was in before the line.
+    `phases` has, for each record, the phase its rank was in before the line; `commands` are the lines that hold the
+    command of a launch, `served` says that the engine told of answers it gave.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -29,7 +30,9 @@ class Evidence:
     chains: list[Chain] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)
     place: dict[int, int] = field(default_factory=dict)
+    commands: set[int] = field(default_factory=set)
     ours: bool = False
+    served: bool = False
 
     def index(self, number: int) -> int:
         """Return the position in `records` of the line with this number."""
@@ -78,18 +81,25 @@ def _before_the_stop(evidence: Evidence) -> str | None:
     return next((phase for phase in reversed(evidence.phases) if phase != "shutdown"), None)
 
 
+def _phase_now(evidence: Evidence, rec: Record) -> str | None:
+    """Return the phase of a record's rank; an excerpt that shows no start, only answers given, is of a server."""
+    return evidence.progress.phase_of(rec.rank) or ("serving" if evidence.served else None)
+
+
 def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidence:
     """Read the records of one attempt."""
     marks = Marks(phases)
     evidence = Evidence(records=found, progress=Progress(marks))
     reader = Reader()
+    routine = [re.compile(p.regex) for p in phases if p.role == "routine"]
     for index, rec in enumerate(found):
         evidence.place[rec.number] = index
         remark = rec.line.offset < 0
-        evidence.phases.append(_before_the_stop(evidence) if remark else evidence.progress.phase_of(rec.rank))
+        evidence.phases.append(_before_the_stop(evidence) if remark else _phase_now(evidence, rec))
+        evidence.served = evidence.served or any(regex.search(rec.line.text) for regex in routine)
         reader.feed(rec)
-        if rec.number not in reader.taken:
-            evidence.progress.read(rec)
+        if rec.number not in reader.taken and any(mark.id == "command" for mark in evidence.progress.read(rec)):
+            evidence.commands.add(rec.number)
     reader.close()
     engine = [re.compile(p.regex) for p in phases if p.id == "engine"]
     evidence.ours = not engine or any(engine[0].search(rec.line.text) for rec in found)

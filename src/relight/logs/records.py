@@ -18,6 +18,7 @@ _WRAPPERS = tuple(
         r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ",  # journald, syslog
         rf"(?P<time>{_ISO}) [\w.-]+ [\w./@-]+\[\d+\]: ",
         r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) ",  # ts
+        rf"\d{{10,19}}[ \t,]+(?={_ISO})",  # exports of log stores
         rf"(?P<time>{_ISO}) - (?P<level>[A-Z]+) - \S+ - (?:[\w.]+: )?",
         rf"(?P<time>{_ISO}) - [\w.]+ - (?P<level>[A-Z]+) - ",
         rf"(?P<time>{_ISO})\t",
@@ -30,7 +31,7 @@ _WRAPPERS = tuple(
         r"\[\d+,\d+\]<std(?:out|err)>: ?",  # mpirun --tag-output
         rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>{_ISO}) ",  # cloud log viewers
         r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? +(?=\S)",
-        r"(?:[-*\u2022>] ?|E {2,})(?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists, quotes, pytest
+        r"(?:[-*\u2022>`\"']+ ?|E {2,})(?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists, quotes, pytest
     )
 )
 _PREFIX = re.compile(
