@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relight.diagnosis.evidence import Evidence
-from relight.diagnosis.match import Claim, Matcher
+from relight.diagnosis.match import Claim, Matcher, bounded
 from relight.diagnosis.traceback import Block, Chain
 from relight.logs.records import Record
 from relight.words.signature import Role
@@ -138,8 +138,9 @@ def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
 
 def _named_inside(rec: Record, matcher: Matcher, phase: str | None) -> list[Claim]:
     """Return claims on an exception that an error line names inside itself: "the scheduler crashed: TypeError(...)"."""
-    found = _INSIDE.search(rec.body)
-    told = rec.level in {"ERROR", "CRITICAL"} or (found and _BAD.search(rec.body[: found.start()]))
+    body = bounded(rec.body)
+    found = _INSIDE.search(body)
+    told = rec.level in {"ERROR", "CRITICAL"} or (found and _BAD.search(body[: found.start()]))
     if found is None or not told:
         return []
     message = found["quoted"] or found["message"] or ""

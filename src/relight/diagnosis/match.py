@@ -49,13 +49,13 @@ class Matcher:
 
     def claims(self, text: str, *, places: str = "", phase: str | None = None) -> list[Claim]:
         """Return every signature that claims `text`, the strongest first."""
-        text = _cut(text)
+        text = bounded(text)
         owners = set().union(*(self._owners[i] for i in self._literals.find(text)))
         found = [claim for i in owners if (claim := _claim(self.signatures[i], text, places, phase))]
         return sorted(found, key=lambda c: (c.strength, c.signature.id), reverse=True)
 
 
-def _cut(text: str) -> str:
+def bounded(text: str) -> str:
     """Return a very long text without its middle: regexes may need quadratic time on it."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 

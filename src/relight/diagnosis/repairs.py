@@ -7,6 +7,7 @@ from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
 from relight.diagnosis.limits import limit_repairs, limits_of
+from relight.diagnosis.match import bounded
 from relight.diagnosis.message import message_repairs
 from relight.diagnosis.remedies import repairs_of
 from relight.diagnosis.usage import usage_repairs
@@ -31,12 +32,13 @@ def repairs_for(
     signature = root.claim.signature if root.claim else None
     kind = signature.kind if signature else "unknown"
     told = usage_repairs(kind, facts, given) if family(kind) == "args" else []
+    text = bounded(root.text)
     spoken = family(kind) not in {"oom", "hardware", "hang"}
     if not told and spoken:
-        told = message_repairs(root.text, given)
+        told = message_repairs(text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
-    stated = limit_repairs(limits_of(root.text, given), given) if spoken else []
+    stated = limit_repairs(limits_of(text, given), given) if spoken else []
     found = [*stated, *told, *_by_trust(tuple(read), own), *guessed]
     return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
 
@@ -53,7 +55,7 @@ def _by_trust(read: tuple[Repair, ...], own: list[Repair]) -> list[Repair]:
 def _guessed(root: Candidate, given: Given) -> list[Repair]:
     """Return repairs for fields that the message or the raising line names, where nothing better is known."""
     source = root.block.frames[-1].text if root.block and root.block.frames else ""
-    return field_repairs(root.text, source, given)
+    return field_repairs(bounded(root.text), bounded(source), given)
 
 
 def _different(found: Iterable[Repair]) -> tuple[Repair, ...]:
