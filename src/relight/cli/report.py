@@ -14,6 +14,7 @@ from relight.cli.output import say, width
 from relight.journal.codec import dumps, to_json
 from relight.journal.journal import EVENTS, PLAYBOOK
 from relight.journal.redact import redact_json, redact_text
+from relight.reports.moves import with_moves
 from relight.words.attempt import Record
 from relight.words.errors import UsageError
 
@@ -50,7 +51,7 @@ def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path
 def rendered(record: Record, format: str) -> str:  # noqa: A002  the option's name
     """Return the report of a run in one of FORMATS."""
     if format == "json":
-        return dumps(redact_json(to_json(record)), indent=2) + "\n"
+        return dumps(redact_json(to_json(with_moves(record))), indent=2) + "\n"
     if format == "html":
         from relight.reports import html  # noqa: PLC0415  imports a template engine
 

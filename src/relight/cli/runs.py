@@ -17,6 +17,7 @@ from relight.journal.redact import redact_json
 from relight.journal.runs import is_over
 from relight.journal.runs import runs as all_runs
 from relight.reports.commands import about, resumed
+from relight.reports.moves import with_moves
 from relight.reports.prose import count
 from relight.words.attempt import Record
 from relight.words.text import shown
@@ -74,7 +75,7 @@ def stop(shared: Common, *, run: str | None) -> int:
     mark(folder, at=at, changes=changes)
     record = record_of(folder)
     if shared.json:
-        document(redact_json(to_json(record)))
+        document(redact_json(to_json(with_moves(record))))
     elif not shared.quiet:
         say(f"stopped {record.run}: {stopped}" if stopped else f"nothing of {record.run} was running")
     return 0

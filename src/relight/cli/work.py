@@ -34,6 +34,7 @@ from relight.journal.journal import Journal
 from relight.journal.journal import stored as stored_of
 from relight.journal.redact import redact_json
 from relight.journal.runs import find
+from relight.reports.moves import with_moves
 from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
 from relight.words.events import Event
@@ -202,7 +203,7 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
         # Otherwise the screen has said it already.
         say(f"relight: {shown(str(fault))}", err=True)
     if shared.json:
-        document(redact_json(to_json(record)))
+        document(redact_json(to_json(with_moves(record))))
     elif shared.quiet:
         _final_command(record)
     elif fault is None:

@@ -1,6 +1,8 @@
 """The verdict of a run in one word and one sentence."""
 
 import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from relight.reports.blocks import Prose, Tone
 from relight.reports.price import price
@@ -60,9 +62,25 @@ def last_launch(record: Record) -> Attempt | None:
 
 
 def furthest(record: Record) -> Attempt | None:
-    """Return the launch that got through most phases, the later of two equals; None if nothing was launched."""
+    """Return the launch that reached the latest phase, the later of two equals; None if nothing was launched."""
     launches = [a for a in record.attempts if a.launched]
-    return max(launches, key=lambda a: (len(a.phases), a.n), default=None)
+    ranks = _ranks([[phase.name for phase in a.phases] for a in launches])
+    return max(launches, key=lambda a: (*_reached(a, ranks), a.n), default=None)
+
+
+def _reached(attempt: Attempt, ranks: Mapping[str, int]) -> tuple[bool, int]:
+    """Return how far a launch got: one that answered, if wrongly, got further than any that ended before."""
+    return attempt.outcome in {"healthy", "sick"}, max((ranks[p.name] for p in attempt.phases), default=0)
+
+
+def _ranks(starts: Sequence[Sequence[str]]) -> Mapping[str, int]:
+    """Return how late each phase comes: a start may pass one over, so what any start shows of the order counts."""
+    ranks = {name: 1 for names in starts for name in names}
+    for _ in ranks:
+        for names in starts:
+            for before, after in pairwise(dict.fromkeys(names)):
+                ranks[after] = min(max(ranks[after], ranks[before] + 1), len(ranks))
+    return ranks
 
 
 def _launches(record: Record) -> str:

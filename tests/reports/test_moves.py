@@ -1,0 +1,58 @@
+"""What a record says of the levers that moved, and of the launch that got furthest."""
+
+from relight.reports.moves import with_moves
+from relight.reports.verdict import furthest
+from relight.words.attempt import Attempt, Outcome, Phase, Record
+from relight.words.settings import Repair, Settings
+
+ASKED = Settings({"tp-size": 8, "speculative-algorithm": "NEXTN"}, {"SPEC_V2": "1"})
+WITHOUT = Settings({"tp-size": 8})
+
+
+def record(*attempts: Attempt, asked: Settings | None = ASKED) -> Record:
+    return Record("r", "f", "p", "h", ("h",), attempts=attempts, asked=asked)
+
+
+def launch(n: int, *phases: str, outcome: Outcome = "crashed") -> Attempt:
+    return Attempt(n, "real", ASKED, outcome=outcome, phases=tuple(Phase(name, "") for name in phases))
+
+
+def test_a_lever_that_moved_is_a_change_like_any_other() -> None:
+    first = Attempt(1, "real", ASKED, choice={"spec": 1})
+    second = Attempt(2, "real", WITHOUT, choice={"spec": None})
+
+    told = with_moves(record(first, second)).attempts
+
+    assert told[0].changes == ()
+    assert told[1].changes == (
+        Repair(unset=("speculative-algorithm",), unset_env=("SPEC_V2",), why="lever spec off", origin="lever"),
+    )
+
+
+def test_what_a_repair_did_is_not_told_again_as_a_move() -> None:
+    mended = Repair(unset=("speculative-algorithm",), why="it fails")
+    second = Attempt(2, "real", Settings(WITHOUT.flags, ASKED.env), changes=(mended,), choice={"spec": 1})
+
+    assert with_moves(record(Attempt(1, "real", ASKED, choice={"spec": 1}), second)).attempts[1].changes == (mended,)
+
+
+def test_a_record_that_does_not_know_what_was_asked_for_stays_as_it_is() -> None:
+    alone = record(Attempt(1, "real", WITHOUT, choice={"spec": None}), asked=None)
+
+    assert with_moves(alone) == alone
+
+
+def test_the_launch_that_got_furthest_reached_the_latest_phase_however_few_it_went_through() -> None:
+    long, late = launch(1, "args", "download", "load_weights", "pools"), launch(2, "args", "load_weights", "capture")
+    between = launch(3, "args", "load_weights", "pools", "capture", "warmup")
+
+    assert furthest(record(long, late, between)) is between
+    assert furthest(record(late, launch(2, "args", "download", "load_weights"))) is late
+    assert furthest(record(launch(1, "args", "pools", outcome="sick"), long)) == launch(
+        1, "args", "pools", outcome="sick"
+    )
+
+
+def test_of_launches_that_got_as_far_the_later_is_named() -> None:
+    assert furthest(record(launch(1, "args"), launch(2, "args"))) == launch(2, "args")
+    assert furthest(record()) is None
