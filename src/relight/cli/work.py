@@ -1,7 +1,11 @@
-"""One call of deploy or retry, from its options to its exit status."""
+"""One call of deploy or retry, from its options to its exit status.
+
+What a run needs is imported as it begins: a night later the files may be another version's.
+"""
 
 import getpass
 import os
+import shlex
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -34,6 +38,7 @@ from relight.journal.journal import Journal
 from relight.journal.journal import stored as stored_of
 from relight.journal.redact import redact_json
 from relight.journal.runs import find
+from relight.reports import text
 from relight.reports.moves import with_moves
 from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
@@ -195,8 +200,6 @@ def _caught(loop: Callable[[], Record]) -> RelightError | KeyboardInterrupt | No
 
 def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrupt | None) -> int:
     """Print how a run ended and return its status."""
-    from relight.reports import text  # noqa: PLC0415  not needed before the end
-
     if isinstance(fault, KeyboardInterrupt):
         say(f"relight: interrupted; go on with `relight retry --resume {record.run}`", err=True)
     elif fault and shared.quiet:
@@ -213,8 +216,6 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
 
 def _final_command(record: Record) -> None:
     if record.final:
-        import shlex  # noqa: PLC0415  -q only
-
         env = [f"{name}={value}" for name, value in record.final.env.items()]
         python = str(record.environment.get("python") or "python")
         say(shown(shlex.join([*env, python, "-m", f"{record.engine.name}.launch_server", *record.final.argv])))
