@@ -7,6 +7,7 @@ from relight.config import shipped
 from relight.config.facts import flag_facts, load_renames
 from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.phases import load_phases
+from relight.config.regexes import remember, remembered
 from relight.config.signatures import load_signatures
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
@@ -33,10 +34,12 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
 
 def _signatures(folders: Sequence[Path]) -> tuple[Signature, ...]:
     found: dict[str, Signature] = {}
+    known = remembered()
     for folder in folders:
-        for signature in load_signatures(folder):
+        for signature in load_signatures(folder, known):
             other = found.setdefault(signature.id, signature)
             if other is not signature:
                 text = f"the id '{signature.id}' is taken by {other.path}"
                 raise UsageError(text, place=signature.path, next="rename the file")
+    remember(known)
     return tuple(found.values())

@@ -1,7 +1,6 @@
 """Find the literals that a text must hold for a regex to match it."""
 
 import importlib
-import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -85,12 +84,3 @@ def _inside(name: str, value: Any) -> list[Choice]:
         best = [_best(_sequence(branch)) for branch in value[1]]
         return [frozenset().union(*best)] if all(best) else []
     return []
-
-
-def compiles(regex: str) -> str:
-    """Return what is wrong with a regex, empty when nothing is."""
-    try:
-        re.compile(regex)
-    except re.error as error:
-        return str(error)
-    return ""

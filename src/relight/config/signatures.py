@@ -6,7 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from relight.config.literals import SHORTEST, compiles, literals
+from relight.config.literals import SHORTEST
+from relight.config.regexes import Regexes
 from relight.words.errors import UsageError
 from relight.words.kinds import KINDS
 from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAction
@@ -23,26 +24,28 @@ REMEDY_KEYS = (
 SAMPLE_KEYS = ("log", "line")
 
 
-def load_signatures(folder: Path) -> tuple[Signature, ...]:
+def load_signatures(folder: Path, known: Regexes | None = None) -> tuple[Signature, ...]:
     """Return the signatures of every .toml file in `folder`, ordered by name.
 
     Raises UsageError naming the file, the key and what is allowed. What one file cannot show (a sample claimed by
-    two, a flag no version has) is checked by `relight.diagnosis.check`.
+    two, a flag no version has) is checked by `relight.diagnosis.check`. `known` is what is known of regexes already.
     """
-    return tuple(load_signature(path) for path in sorted(folder.glob("*.toml")))
+    known = known or Regexes()
+    return tuple(load_signature(path, known) for path in sorted(folder.glob("*.toml")))
 
 
-def load_signature(path: Path) -> Signature:
+def load_signature(path: Path, known: Regexes | None = None) -> Signature:
     """Return the signature in one file; its name without .toml is the id."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot be read: {error}", place=str(path)) from error
-    return read_signature(data, path.stem, str(path))
+    return read_signature(data, path.stem, str(path), known)
 
 
-def read_signature(data: Mapping[str, Any], name: str, place: str) -> Signature:
+def read_signature(data: Mapping[str, Any], name: str, place: str, known: Regexes | None = None) -> Signature:
     """Return the signature that parsed TOML describes."""
+    known = known or Regexes()
     _known(data, KEYS, place)
     _one_of(data, "kind", KINDS, place)
     _one_of(data, "role", get_args(Role), place)
@@ -57,10 +60,10 @@ def read_signature(data: Mapping[str, Any], name: str, place: str) -> Signature:
         action=data.get("action", "change"),
         generic=_of(data, "generic", bool, default=False, place=place),
         fatal=_of(data, "fatal", bool, default=False, place=place),
-        any=_regexes(patterns, "any", place),
-        none=_regexes(_texts(data, "none", place), "none", place),
-        literal=_literals(data, patterns, place),
-        frames=_regexes(_texts(data, "frames", place), "frames", place),
+        any=_regexes(patterns, "any", place, known),
+        none=_regexes(_texts(data, "none", place), "none", place, known),
+        literal=_literals(data, patterns, place, known),
+        frames=_regexes(_texts(data, "frames", place), "frames", place, known),
         phase=_texts(data, "phase", place),
         versions=str(data.get("versions", "")),
         blames=flags,
@@ -108,14 +111,14 @@ def _sample(item: Mapping[str, Any], place: str) -> Sample:
     return Sample(lines, number)
 
 
-def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str) -> tuple[str, ...]:
+def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str, known: Regexes) -> tuple[str, ...]:
     given = _texts(data, "literal", place)
     short = [text for text in given if len(text) < SHORTEST]
     if short:
         raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place)
     found = {text.lower() for text in given}
     for regex in patterns:
-        choice = literals(regex)
+        choice = known.literals(regex)
         if not (choice or given):
             raise UsageError(
                 f"no text of {SHORTEST} or more characters must occur in {regex!r}",
@@ -181,9 +184,9 @@ def _tables(data: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, 
     return value
 
 
-def _regexes(patterns: tuple[str, ...], key: str, place: str) -> tuple[str, ...]:
+def _regexes(patterns: tuple[str, ...], key: str, place: str, known: Regexes) -> tuple[str, ...]:
     for regex in patterns:
-        wrong = compiles(regex)
+        wrong = known.wrong(regex)
         if wrong:
             raise UsageError(f"{key}: {regex!r} does not compile: {wrong}", place=place)
     return patterns
