@@ -75,8 +75,8 @@ def test_without_a_terminal_every_event_of_weight_is_one_plain_line() -> None:
         "08:00:04  asked      the host's own validation about 2: 1 pass, 1 refused",
         "08:00:04  attempt 1  launching (the settings as asked)",
         "08:00:04  attempt 1  load weights",
-        "08:00:04  attempt 1  crashed in load weights (signal 9)",
-        "08:00:04  cause      The draft does not fit (oom.gpu.draft, server.log:7)",
+        "08:00:04  attempt 1  crashed (signal 9)",
+        "08:00:04  cause      The draft does not fit (oom.gpu.draft, in load weights, server.log:7)",
         "08:00:04  attempt 2  launching (the sums leave 0.84 to 0.87)",
         "          change     --mem-fraction-static 0.9 -> 0.86",
         "08:00:04  attempt 2  answers: healthy",
@@ -124,8 +124,7 @@ def test_the_live_part_names_attempt_phase_progress_memory_and_budget() -> None:
     for part in ("qwen on rtx8", "attempt 3", "load weights", "10/40", "10 s", "Loading shards: 25%"):
         assert part in text
     assert "GPU memory 60.0 of 95.6 GiB" in text
-    assert "19 of 20 launches left" in text
-    assert "59 min 30 s left" in text
+    assert "budget left: 19 of 20 launches, 60 min" in text
 
 
 def test_time_left_comes_from_history_and_from_the_progress_at_hand() -> None:

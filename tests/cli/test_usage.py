@@ -240,7 +240,6 @@ def test_completion_imports_nothing_of_ssh(words: str) -> None:
     code = "import sys; from relight.cli.main import run\ntry: run()\nfinally: print(*sys.modules, file=sys.stderr)"
     asked = {"_RELIGHT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
-    # The name of the program is the one that the completion script was made for.
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **asked}, check=False
     )

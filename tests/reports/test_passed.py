@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from relight.reports import html, markdown, text
+from relight.reports.blocks import Code, Table, words
 from relight.reports.learned import in_words, nogoods_blocks, nogoods_table
 from relight.reports.passed import passed_over
 from relight.reports.story import tell
+from relight.reports.textblocks import table
 from relight.reports.timeline import curves, timeline
 from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Phase, Record, Term
 from relight.words.settings import Repair, Settings
@@ -180,7 +182,7 @@ def test_a_long_run_keeps_its_table_of_attempts_short() -> None:
 
     course = next(part for part in tell(many).sections if part.id == "course")
 
-    assert len(course.blocks[0].rows) == 13  # type: ignore[union-attr]
+    assert len(course.blocks[0].rows) == 10  # type: ignore[union-attr]
     lines = text.render(many).splitlines()
     assert lines.index("ATTEMPTS IN DETAIL") <= 130
 
@@ -201,3 +203,23 @@ def test_the_timeline_breaks_where_the_cause_says_not_where_another_rank_had_got
     assert broken == [["pools"], ["capture"]]
     assert "in phase pools" in told[0]
     assert "in phase capture" in told[1]
+
+
+def test_a_change_of_many_lines_is_cut_in_the_course() -> None:
+    many = failing(2)
+    many = replace(many, settings=Settings({f"flag-{i}": i for i in range(9)}))
+
+    course = next(part for part in tell(run_of(failing(1), many)).sections if part.id == "course")
+
+    assert isinstance(course.blocks[0], Table)
+    assert "and 6 more, in detail below" in words(course.blocks[0].rows[1][1])
+
+
+def test_a_table_that_no_width_fits_is_set_in_lines() -> None:
+    rows = ((("1",), (Code("--a-flag-that-is-long 1"),), ("as asked",)), (("2",), ("-",), ("off",)))
+    made = Table("x", ("#", "changed", "kept"), rows)
+
+    assert table(made, 60)[0].split() == ["#", "changed", "kept"]
+    assert table(made, 24) == [
+        "#1", "  changed  --a-flag-that-is-long", "           1", "  kept     as asked", "#2", "  kept     off",
+    ]  # fmt: skip

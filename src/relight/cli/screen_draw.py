@@ -79,13 +79,11 @@ def _rough(seconds: float) -> str:
 
 def _budget(view: View, now: float) -> list[str]:
     parts = []
-    if view.memory:
+    if view.alive and view.memory:
         of = f" of {view.card / 1024:.1f}" if view.card else ""
         parts.append(f"GPU memory {view.memory / 1024:.1f}{of} GiB")
     if view.alive and view.phase:
         parts.append(f"launch {span(round(now - view.launch_began))}")
-    if view.launches:
-        parts.append(f"{max(0, view.launches - view.launched)} of {view.launches} launches left")
-    if view.deadline:
-        parts.append(f"{span(max(0.0, round(view.deadline - (now - view.began))))} left")
-    return parts
+    budget = [f"{max(0, view.launches - view.launched)} of {view.launches} launches"] if view.launches else []
+    budget += [_rough(max(0.0, view.deadline - (now - view.began)))] if view.deadline else []
+    return [*parts, *([f"budget left: {', '.join(budget)}"] if budget else [])]

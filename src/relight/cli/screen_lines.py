@@ -10,7 +10,7 @@ from relight.reports.edits import brief, diff
 from relight.reports.prose import capital, ended_by, phase, why_failed
 from relight.reports.world import cards, kinds
 from relight.words.attempt import Exit
-from relight.words.diagnosis import Diagnosis
+from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.events import Event
 from relight.words.settings import Repair
 from relight.words.text import shown
@@ -99,9 +99,9 @@ def _phase(seen: Seen) -> tuple[Said, ...]:
 def _crashed(seen: Seen) -> tuple[Said, ...]:
     how = seen.data.get("exit")
     end = ended_by(how) if isinstance(how, Exit) else ""
-    where = f" in {phase(seen.before.phase)}" if seen.before.phase else ""
+    # Which phase it broke in is the diagnosis' to say: ranks are not all where the last line came from.
     reason = f": {seen.data['reason']}" if seen.data.get("reason") and not end else ""
-    return ((seen.about, f"{seen.event.event}{where}{f' ({end})' if end else ''}{reason}", "bold red"),)
+    return ((seen.about, f"{seen.event.event}{f' ({end})' if end else ''}{reason}", "bold red"),)
 
 
 def _diagnosed(seen: Seen) -> tuple[Said, ...]:
@@ -110,9 +110,17 @@ def _diagnosed(seen: Seen) -> tuple[Said, ...]:
         return ()
     rung = seen.data.get("rung")
     refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
-    place = f" ({found.cause.kind}, {found.log}:{found.cause.line})" if found.cause.line else f" ({found.cause.kind})"
+    facts = [found.cause.kind, f"in {phase(broke)}" if (broke := _broke_in(seen, found.cause)) else ""]
+    facts += [f"{found.log}:{found.cause.line}"] if found.cause.line else []
+    place = f" ({', '.join(part for part in facts if part)})"
     said = capital(why_failed(found)).replace("`", "").rstrip(".")
     return (*refused, *(_edits(seen) if refused else ()), ("cause", f"{said}{place}", "red"))
+
+
+def _broke_in(seen: Seen, cause: Cause) -> str:
+    """Return the phase a launch broke in, as its report will say: the cause's, else the last that was seen."""
+    announced = seen.before.phases
+    return cause.phase if cause.phase in announced else announced[-1] if announced else ""
 
 
 _BEFORE_LAUNCH = {"parse", "validate"}

@@ -33,6 +33,7 @@ class View:
     alive: bool = False
     launch_began: float = 0.0
     phase: str = ""
+    phases: tuple[str, ...] = ()
     since: float = 0.0
     step: tuple[int, int] | None = None
     line: str = ""
@@ -76,6 +77,7 @@ def _launched(view: View, it: Happened) -> View:
     return replace(
         view,
         phase="",
+        phases=(),
         since=it.now,
         step=None,
         line="",
@@ -103,7 +105,7 @@ def _phase(view: View, it: Happened) -> View:
     if not name:
         return view
     if name != view.phase:
-        view = replace(view, phase=name, since=it.now, step=None)
+        view = replace(view, phase=name, phases=(*view.phases, name), since=it.now, step=None)
     i, n = it.data.get("i"), it.data.get("n")
     return replace(view, step=(i, n), alive=True) if isinstance(i, int) and isinstance(n, int) and n > 0 else view
 

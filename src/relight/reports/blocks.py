@@ -183,13 +183,17 @@ Block: TypeAlias = Para | Bullets | Pairs | Table | Edits | Choices | Excerpt | 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report. `folded` parts are closed at first where the format can fold; `gist` is then still seen."""
+    """A part of a report. `folded` parts are closed at first where the format can fold; `gist` is then still seen.
+
+    `long` parts are closed at first on a small screen only.
+    """
 
     id: str
     title: str
     blocks: tuple[Block, ...] = ()
     sections: tuple["Section", ...] = ()
     folded: bool = False
+    long: bool = False
     tone: Tone = "plain"
     tag: str = ""
     gist: Prose = ()

@@ -130,7 +130,9 @@ def _edits(repair: Repair, attempt: Attempt, label: str) -> Edits:
 
 
 def _exhausted(record: Record) -> list[Block]:
-    guarded = (option.change.strip("`") for option in record.options if option.status == "protected")
+    guarded = (
+        option.change.strip("`").removeprefix("unset ") for option in record.options if option.status == "protected"
+    )
     ways = list(dict.fromkeys(f"`{change.split(' ')[0] if change.startswith('--') else change}`" for change in guarded))
     blocks: list[Block] = [*_said(record), *_commonest(record)]
     if ways:

@@ -1,11 +1,13 @@
 """The report of a run, told once for all formats: a record in, a Story out."""
 
+from collections import Counter
+
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
 from relight.reports.figures import figures_block, incidents_table
 from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
-from relight.reports.prose import count, listed, outcome, prose, sentence, tone, why_failed
+from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
 from relight.reports.steps import Step, steps
 from relight.reports.tables import effective_blocks, environment_block, levers_table, options_blocks
 from relight.reports.timeline import timeline
@@ -17,8 +19,10 @@ from relight.words.text import shown
 
 _MANY = 4
 """Candidates refused in a row for one reason that are told in one line."""
-_LONG, _FIRST, _LAST = 14, 4, 8
+_LONG, _FIRST, _LAST = 10, 4, 5
 """Lines of a course that is too long for two screens, and what is left of it at each end."""
+_CHANGES = 4
+"""Lines of a change that are shown in the course."""
 _ENDINGS: dict[Outcome | None, str] = {
     "healthy": "It answers as it should.",
     "aborted": "It was stopped before it was over.",
@@ -34,8 +38,8 @@ def tell(record: Record) -> Story:
     sections = (
         now_section(record),
         _timeline(record),
-        _section("levers", "Levers", levers_table(record)),
-        _section("course", "What happened", _course(course)),
+        _section("levers", "Levers", levers_table(record), long=True),
+        _section("course", "What happened", _course(course), long=True),
         _section("incidents", "Died after it was healthy", incidents_table(record)),
         Section("attempts", "Attempts in detail", sections=details),
         Section("options", "Options", options_blocks(record), folded=True),
@@ -55,8 +59,8 @@ def tell(record: Record) -> Story:
     )
 
 
-def _section(id: str, title: str, block: Block | None, *, folded: bool = False) -> Section:  # noqa: A002  its name
-    return Section(id, title, (block,) if block else (), folded=folded)
+def _section(id: str, title: str, block: Block | None, *, folded: bool = False, long: bool = False) -> Section:  # noqa: A002
+    return Section(id, title, (block,) if block else (), folded=folded, long=long)
 
 
 def _head(record: Record) -> Pairs:
@@ -80,7 +84,7 @@ def _head(record: Record) -> Pairs:
 
 def _timeline(record: Record) -> Section:
     lanes = timeline(record.attempts, card_memory(gpus(record)))
-    return Section("timeline", "How far each launch got", (lanes,) if lanes else ())
+    return Section("timeline", "How far each launch got", (lanes,) if lanes else (), long=True)
 
 
 def _course(course: tuple[Step, ...]) -> Table | None:
@@ -123,14 +127,24 @@ def _row(group: list[Step]) -> tuple[Prose, ...]:
     alike = all(_end(step) == _end(first) for step in group)
     what = "candidates" if all(step.attempt.outcome == "rejected" for step in group) else "attempts"
     together = f"{len(group)} {what}, each in detail below"
-    ended = outcome(first.attempt) if alike else listed(list(dict.fromkeys(outcome(s.attempt) for s in group)))
+    ended = outcome(first.attempt) if alike else _ends(group)
     why = _why(first) if alike else ("Different causes.",)
     return (str(first.attempt.n), f" to {last.attempt.n}"), (together,), (ended,), why
+
+
+def _ends(group: list[Step]) -> str:
+    """Return how many of a group ended in which way: "4 crashed, 2 refused"."""
+    words = Counter(outcome(step.attempt).partition(" by ")[0] for step in group)
+    return ", ".join(f"{n} {word}" for word, n in words.items())
 
 
 def _changed(step: Step) -> Prose:
     if step.before is None and not step.edits:
         return ("as asked",)
+    lines = step.in_words.split("\n")
+    more = len(lines) - _CHANGES
+    if more > 1:
+        return (*prose("\n".join(lines[:_CHANGES])), f"\nand {more} more, in detail below")
     return prose(step.in_words) or ("the same again",)
 
 

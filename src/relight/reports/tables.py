@@ -51,7 +51,7 @@ def levers_table(record: Record) -> Table | None:
         (
             (lever.name,),
             _variant(record, lever.name, lever.requested),
-            _variant(record, lever.name, lever.kept),
+            _kept(record, lever),
             (_effect(lever),),
             _changed(lever),
         )
@@ -69,6 +69,13 @@ def _variant(record: Record, name: str, position: int | None) -> Prose:
     if position is None or not 0 < position <= len(names):
         return (variant(position),)
     return (f"{position}: ", Code(names[position - 1]))
+
+
+def _kept(record: Record, lever: LeverState) -> Prose:
+    """Return the variant that is left; what is as asked says so, that the others stand out."""
+    if lever.kept is not None and lever.kept == lever.requested:
+        return ("as asked",)
+    return _variant(record, lever.name, lever.kept)
 
 
 def without_empty_columns(table: Table) -> Table:

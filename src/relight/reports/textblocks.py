@@ -179,10 +179,24 @@ def table(part: Table, width: int) -> list[str]:
     """Set a table in columns; the widest columns share what room there is."""
     rows = [[words(cell) for cell in row] for row in part.rows]
     widths = _widths([list(part.heads), *rows], width)
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        return _stacked(part.heads, rows, width)
     lines = _cells(part.heads, widths)
     lines.append("  ".join("-" * w for w in widths))
     for row in rows:
         lines += _cells(row, widths)
+    return lines
+
+
+def _stacked(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Set each row as lines of its own, for a table that no width fits: the first cell, then the others by name."""
+    column = max(map(len, heads)) + 2
+    lines: list[str] = []
+    for first, *others in rows:
+        lines += wrap(f"{heads[0]}{first}" if heads[0] == "#" else first, width)
+        for head, cell in zip(heads[1:], others, strict=True):
+            for i, line in enumerate(cell.split("\n") if cell not in {"", "-"} else ()):
+                lines += wrap(line, width, f"  {head if i == 0 else '':<{column}}")
     return lines
 
 

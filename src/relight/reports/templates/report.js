@@ -3,6 +3,7 @@ const open = (id) => {
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   if (target) target.scrollIntoView();
 };
+if (matchMedia("(max-width: 42rem)").matches) for (const part of document.querySelectorAll("details.long")) part.open = false;
 addEventListener("hashchange", () => open(decodeURIComponent(location.hash.slice(1))));
 open(decodeURIComponent(location.hash.slice(1)));
 let closed = [];
