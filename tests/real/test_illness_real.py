@@ -93,7 +93,9 @@ def test_a_scheduler_stopped_or_killed_in_mid_start_is_named_and_started_again(
 
     assert outcomes(record) == [outcome, "healthy"]
     assert record["attempts"][0]["diagnosis"]["cause"]["kind"] in kinds
-    assert record["attempts"][1]["changes"] == []
+    # Who killed it is not known: memory is what processes are killed for most often, so that it loads with less.
+    changed = {flag for change in record["attempts"][1]["changes"] for flag in change["set"]}
+    assert changed <= {"model-loader-extra-config"}
 
 
 @pytest.mark.soak
@@ -194,9 +196,17 @@ def test_another_server_that_takes_the_port_in_mid_start_is_not_taken_for_ours(d
 
 
 @pytest.mark.soak
-def test_a_pool_that_holds_little_is_healthy_as_far_as_it_goes_or_told(desk: Desk) -> None:
+def test_a_pool_too_small_for_the_warm_up_is_named_and_made_larger(desk: Desk) -> None:
+    status, record, err = desk.relight("retry", desk.playbook("tiny", max_total_tokens=24), "--host", "cpu")
+
+    assert (status, outcomes(record)) == (0, ["crashed", "healthy"]), err
+    assert record["attempts"][0]["diagnosis"]["cause"]["kind"] == "oom.gpu.kv_pool"
+    assert [c["set"] for c in record["attempts"][1]["changes"]] == [{"max-total-tokens": 4096}]
+
+
+@pytest.mark.soak
+def test_a_pool_smaller_than_one_long_request_is_healthy_as_far_as_it_goes_and_told(desk: Desk) -> None:
     status, record, err = desk.relight("retry", desk.playbook("small", max_total_tokens=160), "--host", "cpu")
 
-    kinds = {a["diagnosis"]["cause"]["kind"] for a in record["attempts"] if a["diagnosis"]}
-    assert status == 0 or kinds & {"oom.gpu.kv_runtime", "oom.gpu.kv_pool"}, err
-    assert Path(record["folder"]).name == record["run"]
+    assert (status, outcomes(record)) == (0, ["healthy"]), err
+    assert any("the pool holds 160 tokens" in note for note in record["attempts"][0]["judged"])

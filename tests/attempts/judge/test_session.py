@@ -82,6 +82,18 @@ def test_a_sound_server_is_asked_loaded_and_asked_again(book: Book) -> None:
     assert verdict.measured["tokens_per_second"] == 4.0
 
 
+def test_a_pool_smaller_than_one_request_is_told(book: Book) -> None:
+    def small(question: Question) -> Answered:
+        if question.role == "server":
+            return Answered(question, 200, json.dumps({**SERVER, "max_total_num_tokens": 900}), seconds=0.1)
+        return sound(question)
+
+    verdict = Pretended(small).talk(session(Health(soak=30), book, Facts()))
+
+    assert verdict.outcome == "well"
+    assert "the pool holds 900 tokens, the context is 4096" in " ".join(verdict.notes)
+
+
 def test_the_load_grows_to_what_the_server_takes_and_lasts_for_the_soak(book: Book) -> None:
     server = Pretended()
 

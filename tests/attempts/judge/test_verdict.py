@@ -199,6 +199,20 @@ def test_shape_wants_the_number_of_tokens_that_was_asked_for(book: Book) -> None
     assert verdict(given, book, SHAPE).outcome == "sick"
 
 
+@pytest.mark.parametrize(("pool", "outcome"), [(40, "well"), (400, "sick"), (None, "sick")])
+@pytest.mark.parametrize("health", [STRICT, SHAPE], ids=["strict", "shape"])
+def test_an_answer_may_end_early_where_the_server_has_no_room_left(
+    book: Book, health: Health, pool: int | None, outcome: str
+) -> None:
+    asked = plan.questions(SHAPE, book, Facts(pool=pool, context_length=2048))
+
+    given = [
+        native(q, " Paris", finish_reason={"type": "length"}, completion_tokens=2, prompt_tokens=36) for q in asked
+    ]
+
+    assert verdict(given, book, health).outcome == outcome
+
+
 @pytest.mark.parametrize("health", [STRICT, SHAPE])
 def test_our_own_time_out_is_never_sick(book: Book, health: Health) -> None:
     given = with_last(answers(book), status=None, fault="timeout", body="")

@@ -20,6 +20,7 @@ CLAMPED = -1e30
 class Question:
     """One HTTP request. `tokens` is the length asked for, `expect` a regex, `greedy` whether answers are repeatable.
 
+    `room` is how many tokens the server holds for a question and its answer together, 0 where that is not known.
     `label` says in words what is asked, for the notes of the verdict.
     """
 
@@ -31,6 +32,7 @@ class Question:
     prompt: str = ""
     expect: str = ""
     tokens: int = 0
+    room: int = 0
     greedy: bool = True
     label: str = ""
 

@@ -12,6 +12,7 @@ FILLER = frozenset(" \t\n_-=.*|#:0,~\u2026\u2014\u00b7\u3002\uff0c\u3001`")
 # `\1` is the unit that comes again and again; lazy, so that the shortest unit is found.
 REPEATED = re.compile(r"(.{1,60}?)\1{5,}", re.DOTALL)
 LONGEST = 8000  # characters looked at: an answer is far shorter, a hostile one may not cost minutes
+KEPT_FREE = 8  # tokens that servers keep free behind a request
 BLANK = 32  # blanks and line ends behind an answer that was not over
 SENTENCE_END = frozenset(".?!;\n\u3002\uff01\uff1f\uff1b\u0964\u061f")
 
@@ -34,11 +35,22 @@ def form(question: Question, reply: Reply) -> tuple[Sign, ...]:
 def numbers(question: Question, reply: Reply) -> tuple[Sign, ...]:
     """Return what is wrong with the numbers alone: all that may be said where the text is not judged."""
     found = [] if reply.finite else [Sign("numerics.nan", 1, "a log probability is not a finite number")]
-    count = reply.completion_tokens
-    # A long prompt may leave less room than was asked for.
-    if count is not None and count < question.tokens and reply.finish == "length" and question.role != "long":
+    if _too_short(question, reply):
         found.append(Sign("numerics.garbage", 1, _count(question, reply)))
     return (*found, *_aborted(reply))
+
+
+def _too_short(question: Question, reply: Reply) -> bool:
+    """Say whether an answer ended for length before the length asked for; where there was no room left it may."""
+    count = reply.completion_tokens
+    if count is None or count >= question.tokens or reply.finish != "length" or question.role == "long":
+        return False
+    return not _full(question, reply)
+
+
+def _full(question: Question, reply: Reply) -> bool:
+    used = (reply.prompt_tokens or 0) + (reply.completion_tokens or 0)
+    return bool(question.room) and used >= question.room - KEPT_FREE
 
 
 def _count(question: Question, reply: Reply) -> str:
@@ -105,12 +117,11 @@ def _is_control(char: str) -> bool:
 
 
 def _length(question: Question, reply: Reply) -> Iterator[Sign]:
-    if reply.finish == "length" and not reply.text.strip():
+    if reply.finish == "length" and not reply.text.strip() and not _full(question, reply):
         # Blank lines only are odd; no character at all for many tokens is broken.
         weight = 1.0 if not reply.text else 0.5
         yield Sign("numerics.garbage", weight, f"no text, although {question.tokens} tokens were made")
-    count = reply.completion_tokens
-    if reply.finish == "length" and count is not None and count < question.tokens and question.role != "long":
+    if _too_short(question, reply):
         yield Sign("numerics.garbage", 1, f"ended for length after {_count(question, reply)}")
     yield from _aborted(reply)
 

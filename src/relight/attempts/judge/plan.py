@@ -85,6 +85,11 @@ def concurrency(book: Book, facts: Facts) -> int:
     return min(facts.concurrency or book.soak["concurrency"], book.soak["most"])
 
 
+def room(facts: Facts) -> int:
+    """Return how many tokens the server holds for one request, 0 where neither context nor pool is known."""
+    return min((size for size in (facts.context_length, facts.pool) if size), default=0)
+
+
 def long_prompt(book: Book, facts: Facts) -> str:
     """Return text of about the wanted number of tokens, every sentence of it another one."""
     long = book.long
@@ -141,6 +146,7 @@ def _generate(
         prompt=probe.prompt,
         expect=probe.expect,
         tokens=tokens,
+        room=room(facts),
         greedy=greedy,
         label=_label(role, probe.prompt),
     )
@@ -163,7 +169,7 @@ def _chat(probe: Probe, book: Book, facts: Facts) -> Question:
     timeout = book.timeout["generate"]
     tokens = book.tokens["chat"]
     label = _label("chat", probe.prompt)
-    return Question("chat", "POST", path, body, timeout, probe.prompt, probe.expect, tokens, label=label)
+    return Question("chat", "POST", path, body, timeout, probe.prompt, probe.expect, tokens, room(facts), label=label)
 
 
 def asks_logprobs(book: Book, facts: Facts) -> bool:

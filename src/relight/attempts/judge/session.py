@@ -78,7 +78,18 @@ def session(health: Health, book: Book, facts: Facts) -> Conversation:
 
 def _summed(talk: Talk, last: Verdict) -> Verdict:
     odd = tuple(n for n in last.notes if n.startswith("odd"))
-    return replace(last, notes=(f"{len(talk.answers)} answers are sound, before, under and after load", *odd))
+    sound = f"{len(talk.answers)} answers are sound, before, under and after load"
+    return replace(last, notes=(sound, *_small(talk.facts), *odd))
+
+
+def _small(facts: Facts) -> tuple[str, ...]:
+    """Say that the pool does not hold one request of full length: a sound server that refuses what it promises."""
+    pool, context = facts.pool, facts.context_length
+    if not pool or not context or pool >= context:
+        return ()
+    return (
+        f"the pool holds {pool} tokens, the context is {context}: a request longer than the pool is refused or cut",
+    )
 
 
 def _until_ready(talk: Talk) -> Generator[Ask, Got, Got]:
