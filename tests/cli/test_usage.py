@@ -248,6 +248,14 @@ def test_completion_imports_nothing_of_ssh(words: str) -> None:
     assert not {"paramiko", "fabric", "pydantic", "rich", "tenacity"} & set(done.stderr.split())
 
 
+def test_a_run_of_hours_has_imported_what_it_says_at_its_end() -> None:
+    code = "import sys; import relight.cli.work; print(*sys.modules)"
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert {"relight.reports.text", "relight.reports.story", "relight.cli.output"} <= set(loaded)
+
+
 def test_help_is_there_at_once() -> None:
     def once() -> float:
         began = time.perf_counter()

@@ -109,13 +109,13 @@ def test_a_spent_budget_names_the_last_cause_and_what_would_come_next() -> None:
     levers = {"levers": {"mscclpp": ["--enable-mscclpp", "off"]}}
     held = replace(
         record,
-        reason="2 launches are used; next: mscclpp at variant 1",
+        reason="the 2 launches allowed are used up; next: mscclpp at variant 1",
         environment={**record.environment, **levers},
     )
 
     page = " ".join(text.render(held).split())
 
-    assert "2 launches are used. The last launch (attempt 2) crashed: The draft model" in page
+    assert "The 2 launches allowed are used up. The last launch (attempt 2) crashed: The draft model" in page
     assert "Next it would try: mscclpp at variant 1 (--enable-mscclpp)." in page
 
 

@@ -18,7 +18,7 @@ from relight.cli.flag_findings import (
 )
 from relight.cli.kept import kept_here
 from relight.cli.nodes import node_findings
-from relight.cli.options import PATH, Common, common, examples
+from relight.cli.options import HOST, PATH, Common, common, examples, repeated
 from relight.cli.output import document, say
 from relight.cli.overrides import change_of
 from relight.cli.places import host_specs, open_spec
@@ -41,18 +41,10 @@ from relight.words.text import shown
 
 @click.command(epilog=examples("relight check qwen.toml --host rtx8"))
 @click.argument("playbook", type=PATH, metavar="PLAYBOOK")
-@click.option(
-    "--host",
-    "names",
-    multiple=True,
-    required=True,
-    metavar="NAME",
-    shell_complete=complete.host_names,
-    help="A host of the hosts file, or lab.",
-)
-@click.option("--set", "sets", multiple=True, metavar="FLAG=VALUE", help="As for retry.")
-@click.option("--unset", "unsets", multiple=True, metavar="FLAG", help="As for retry.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="As for retry.")
+@repeated("--host", "names", metavar="NAME", complete=complete.host_names, help=HOST, required=True)
+@repeated("--set", "sets", metavar="FLAG=VALUE", complete=complete.assignments, help="As for retry.")
+@repeated("--unset", "unsets", metavar="FLAG", complete=complete.flags, help="As for retry.")
+@repeated("--env", metavar="NAME=VALUE", help="As for retry.")
 @click.option("--no-validate", is_flag=True, help="Do not ask the engine's own validation, which imports the engine.")
 @common()
 def check(

@@ -7,7 +7,7 @@ import click
 
 from relight.cli import complete
 from relight.cli.asked import Asked, Duration
-from relight.cli.options import PATH, Common, common, examples
+from relight.cli.options import HOST, PATH, Common, common, examples, repeated
 
 F = TypeVar("F", bound=Callable[..., Any])
 DURATION = Duration()
@@ -16,31 +16,14 @@ DURATION = Duration()
 def _run_options(command: F) -> F:
     options = [
         click.argument("playbook", required=False, type=PATH, metavar="[PLAYBOOK]"),
-        click.option(
-            "--host",
-            "host_names",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=complete.host_names,
-            help="A host of the hosts file, or lab.",
+        repeated("--host", "host_names", metavar="NAME", complete=complete.host_names, help=HOST),
+        repeated(
+            "--set", "sets", metavar="FLAG=VALUE", complete=complete.assignments, help="Set a flag, and protect it."
         ),
-        click.option(
-            "--set",
-            "sets",
-            multiple=True,
-            metavar="FLAG=VALUE",
-            shell_complete=complete.assignments,
-            help="Set a flag, and protect it.",
+        repeated(
+            "--unset", "unsets", metavar="FLAG", complete=complete.flags, help="Leave a flag out, and protect that."
         ),
-        click.option(
-            "--unset",
-            "unsets",
-            multiple=True,
-            metavar="FLAG",
-            shell_complete=complete.flags,
-            help="Leave a flag out, and protect that.",
-        ),
-        click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable, and protect it."),
+        repeated("--env", metavar="NAME=VALUE", help="Set a variable, and protect it."),
         click.option("--max-attempts", type=click.IntRange(min=1), metavar="N", help="Launches at most."),
         click.option("--deadline", type=DURATION, metavar="8h", help="Time for the whole run: 90s, 45m, 8h, 1h30m."),
         click.option("--dry-run", is_flag=True, help="Show what would be launched first, and why; launch nothing."),
@@ -53,7 +36,7 @@ def _run_options(command: F) -> F:
             shell_complete=complete.run_ids,
             help="Go on with a run; takes no PLAYBOOK or --host.",
         ),
-        click.option("--notify", multiple=True, metavar="URL", help="Tell this address how the run ended (apprise)."),
+        repeated("--notify", metavar="URL", help="Tell this address how the run ended (apprise)."),
         click.option("--events", metavar="FILE", help="Write every event as one JSON line; - is stdout."),
     ]
     for option in reversed(options):

@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from relight.words.errors import UsageError
 
+Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Any]]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -41,6 +42,20 @@ PATH = LocalPath()
 def examples(*lines: str) -> str:
     """Return the end of a command's help: commands to copy, one a line."""
     return "\n".join(("\b", "Examples:" if len(lines) > 1 else "Example:", *(f"  {line}" for line in lines)))
+
+
+HOST = "A host of the hosts file, or lab."
+
+
+def repeated(
+    *names: str,
+    metavar: str,
+    help: str,  # noqa: A002  click's own word
+    complete: Complete | None = None,
+    required: bool = False,
+) -> Callable[[F], F]:
+    """Return an option that may be given several times; `complete` says what a shell offers for it."""
+    return click.option(*names, multiple=True, metavar=metavar, help=help, shell_complete=complete, required=required)
 
 
 @dataclass(frozen=True)

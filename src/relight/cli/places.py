@@ -1,7 +1,7 @@
 """The host a command works on: found in hosts.toml or the lab, opened, and closed again."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from relight.cli.options import Common, config_folder
@@ -23,17 +23,9 @@ def host_spec(shared: Common, name: str) -> Iterator[HostSpec]:
         yield pick(load_hosts(path), name, path)
 
 
-@contextmanager
-def open_spec(spec: HostSpec) -> Iterator[Host]:
+def open_spec(spec: HostSpec) -> AbstractContextManager[Host]:
     """Yield the host of `spec`, connected."""
-    from relight.hosts import open_host as opened  # noqa: PLC0415  imports paramiko
-
-    host = opened(spec)
-    try:
-        host.connect()
-        yield host
-    finally:
-        host.close()
+    return open_specs((spec,))
 
 
 @contextmanager

@@ -154,7 +154,9 @@ def _within_budget(step: Step, history: History, lessons: Sequence[Lesson]) -> S
     if world.spent_seconds >= deadline:
         return Spent(options_of(history, lessons), f"{deadline:g} s are over; next: {_next(step, history)}")
     if isinstance(step, Launch | Wait | Clean) and len(history.launches) >= attempts and not _restores(step, history):
-        return Spent(options_of(history, lessons), f"{attempts} launches are used; next: {_next(step, history)}")
+        return Spent(
+            options_of(history, lessons), f"the {attempts} launches allowed are used up; next: {_next(step, history)}"
+        )
     return step
 
 
