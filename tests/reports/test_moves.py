@@ -1,7 +1,11 @@
 """What a record says of the levers that moved, and of the launch that got furthest."""
 
+from dataclasses import replace
+
+import pytest
+
 from relight.reports.moves import with_moves
-from relight.reports.verdict import furthest
+from relight.reports.verdict import furthest, verdict
 from relight.words.attempt import Attempt, Outcome, Phase, Record
 from relight.words.settings import Repair, Settings
 
@@ -13,7 +17,7 @@ def record(*attempts: Attempt, asked: Settings | None = ASKED) -> Record:
     return Record("r", "f", "p", "h", ("h",), attempts=attempts, asked=asked)
 
 
-def launch(n: int, *phases: str, outcome: Outcome = "crashed") -> Attempt:
+def launch(n: int, *phases: str, outcome: Outcome | None = "crashed") -> Attempt:
     return Attempt(n, "real", ASKED, outcome=outcome, phases=tuple(Phase(name, "") for name in phases))
 
 
@@ -56,3 +60,19 @@ def test_the_launch_that_got_furthest_reached_the_latest_phase_however_few_it_we
 def test_of_launches_that_got_as_far_the_later_is_named() -> None:
     assert furthest(record(launch(1, "args"), launch(2, "args"))) == launch(2, "args")
     assert furthest(record()) is None
+
+
+@pytest.mark.parametrize(
+    ("attempt", "said"),
+    [
+        (None, "nothing has been launched yet"),
+        (launch(2, outcome=None), "attempt 2 begins"),
+        (launch(2, "args", "load_weights", outcome=None), "attempt 2 is in phase load weights"),
+        (launch(2, "args"), "attempt 2 crashed, and the next step is being chosen"),
+        (launch(2, "serving", outcome="healthy"), "attempt 2 was healthy, and the next step is being chosen"),
+    ],
+)
+def test_a_run_that_goes_on_says_where_it_is(attempt: Attempt | None, said: str) -> None:
+    running = replace(record(*(() if attempt is None else (attempt,))), state="running")
+
+    assert said in "".join(str(part) for part in verdict(running))

@@ -128,11 +128,15 @@ def _exhausted(record: Record) -> str:
 
 def _running(record: Record) -> str:
     attempt = last_launch(record)
-    where = (
-        f"attempt {attempt.n} is in phase {attempt.phases[-1].name.replace('_', ' ')}"
-        if (attempt and attempt.phases)
-        else "nothing has been launched yet"
-    )
+    if attempt is None or not attempt.launched:
+        where = "nothing has been launched yet"
+    elif attempt.outcome:
+        end = "was healthy" if attempt.outcome == "healthy" else _ended(attempt)
+        where = f"attempt {attempt.n} {end}, and the next step is being chosen"
+    elif attempt.phases:
+        where = f"attempt {attempt.n} is in phase {attempt.phases[-1].name.replace('_', ' ')}"
+    else:
+        where = f"attempt {attempt.n} begins"
     return f"The run goes on: {where}."
 
 
