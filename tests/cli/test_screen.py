@@ -127,6 +127,29 @@ def test_the_live_part_names_attempt_phase_progress_memory_and_budget() -> None:
     assert "budget left: 19 of 20 launches, 60 min" in text
 
 
+def test_a_rank_that_lags_behind_leads_the_screen_nowhere_back() -> None:
+    ahead = after(loading(), event("phase", 3, name="pools"), 40)
+    lagging = after(ahead, event("phase", 3, name="load_weights"), 41)
+    again = after(ahead, event("phase", 3, name="load_weights", i=1, n=9), 42)
+
+    assert (lagging.phase, lagging.since) == ("pools", 40)
+    assert (again.phase, again.step) == ("load_weights", (1, 9))
+
+
+def test_a_dumb_terminal_breaks_no_word() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, _environ={"TERM": "dumb"})
+
+    with Screen(console, View(host="rtx8")) as screen:
+        for each in RUN[1:9]:
+            screen.show(each)
+
+    # Such a terminal is taken to be 80 columns wide.
+    lines = out.getvalue().splitlines()
+    assert "08:00:04  cause      The draft does not fit (oom.gpu.draft, in load weights," in lines
+    assert "                     server.log:7)" in lines
+
+
 def test_time_left_comes_from_history_and_from_the_progress_at_hand() -> None:
     view = View(expected=(("load_weights", 300.0), ("capture", 100.0)))
     started = after(view, event("phase", 1, name="load_weights"), 0)

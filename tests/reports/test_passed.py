@@ -200,9 +200,9 @@ def test_the_timeline_breaks_where_the_cause_says_not_where_another_rank_had_got
     broken = [[bar.phase for bar in lane.bars if bar.broken] for lane in timeline((ahead, unheard), 0).lanes]  # type: ignore[union-attr]
     told = [text.render(run_of(attempt)) for attempt in (ahead, unheard)]
 
-    assert broken == [["pools"], ["capture"]]
+    assert broken == [["pools"], ["autotune"]]
     assert "in phase pools" in told[0]
-    assert "in phase capture" in told[1]
+    assert "in phase autotune" in told[1]
 
 
 def test_a_change_of_many_lines_is_cut_in_the_course() -> None:

@@ -6,6 +6,7 @@ crashed/hung{exit, reason}; diagnosed{diagnosis, rung}; changed{because, wait}; 
 healthy{final}; run_ended{state, reason}. `memory` is MiB on the fullest card, now.
 """
 
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -89,7 +90,12 @@ class Screen:
 
     def _print(self, line: Line) -> None:
         """Print a line that stays: on a terminal it wraps below itself, in a file it is never broken."""
-        if self._live is None:
+        if self._live is None and self._console.is_terminal:
+            # A terminal that cannot move its cursor: words are not broken at its edge.
+            indent = " " * (CLOCK + ABOUT)
+            told = textwrap.wrap(line.plain, max(40, self._console.width), subsequent_indent=indent)
+            self._console.print(Text("\n".join(told)), markup=False, highlight=False, emoji=False)
+        elif self._live is None:
             self._console.print(Text(line.plain), soft_wrap=True, markup=False, highlight=False, emoji=False)
         else:
             self._console.print(row(line))

@@ -52,7 +52,11 @@ def _head(view: View, now: float, room: int) -> RenderableType:
         rung = f" ({view.rung})" if view.rung not in {"", "real"} else ""
         name = Text.assemble((f"  attempt {view.attempt}{rung}  ", ""), (busy_with(view), "bold"))
     if view.step is None or view.asked or room < _WIDE:
-        return _cut(Text.assemble(name, f"  {_progress(view)}", _times(view, now)), room)
+        times = _times(view, now)
+        if len(name) + len(_progress(view)) + len(times) + 2 > room:
+            # Where not both fit, what is left says more than what has passed.
+            times = times.rpartition(", ")[2]
+        return _cut(Text.assemble(name, f"  {_progress(view)}", times), room)
     done, total = view.step
     grid = Table.grid(padding=(0, 1))
     bar = ProgressBar(total, min(done, total), width=_BAR)
@@ -83,7 +87,7 @@ def _budget(view: View, now: float) -> list[str]:
         of = f" of {view.card / 1024:.1f}" if view.card else ""
         parts.append(f"GPU memory {view.memory / 1024:.1f}{of} GiB")
     if view.alive and view.phase:
-        parts.append(f"launch {span(round(now - view.launch_began))}")
+        parts.append(f"launched {span(round(now - view.launch_began))} ago")
     budget = [f"{max(0, view.launches - view.launched)} of {view.launches} launches"] if view.launches else []
     budget += [_rough(max(0.0, view.deadline - (now - view.began)))] if view.deadline else []
     return [*parts, *([f"budget left: {', '.join(budget)}"] if budget else [])]

@@ -10,7 +10,7 @@ from relight.reports.edits import brief, diff
 from relight.reports.prose import capital, ended_by, phase, why_failed
 from relight.reports.world import cards, kinds
 from relight.words.attempt import Exit
-from relight.words.diagnosis import Cause, Diagnosis
+from relight.words.diagnosis import Diagnosis
 from relight.words.events import Event
 from relight.words.settings import Repair
 from relight.words.text import shown
@@ -110,17 +110,12 @@ def _diagnosed(seen: Seen) -> tuple[Said, ...]:
         return ()
     rung = seen.data.get("rung")
     refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
-    facts = [found.cause.kind, f"in {phase(broke)}" if (broke := _broke_in(seen, found.cause)) else ""]
+    broke = found.cause.phase or seen.before.phase
+    facts = [found.cause.kind, f"in {phase(broke)}" if broke and not refused else ""]
     facts += [f"{found.log}:{found.cause.line}"] if found.cause.line else []
     place = f" ({', '.join(part for part in facts if part)})"
     said = capital(why_failed(found)).replace("`", "").rstrip(".")
     return (*refused, *(_edits(seen) if refused else ()), ("cause", f"{said}{place}", "red"))
-
-
-def _broke_in(seen: Seen, cause: Cause) -> str:
-    """Return the phase a launch broke in, as its report will say: the cause's, else the last that was seen."""
-    announced = seen.before.phases
-    return cause.phase if cause.phase in announced else announced[-1] if announced else ""
 
 
 _BEFORE_LAUNCH = {"parse", "validate"}

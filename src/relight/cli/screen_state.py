@@ -33,7 +33,7 @@ class View:
     alive: bool = False
     launch_began: float = 0.0
     phase: str = ""
-    phases: tuple[str, ...] = ()
+    phases: frozenset[str] = frozenset()
     since: float = 0.0
     step: tuple[int, int] | None = None
     line: str = ""
@@ -77,7 +77,7 @@ def _launched(view: View, it: Happened) -> View:
     return replace(
         view,
         phase="",
-        phases=(),
+        phases=frozenset(),
         since=it.now,
         step=None,
         line="",
@@ -104,9 +104,12 @@ def _phase(view: View, it: Happened) -> View:
     name = str(it.data.get("name") or "")
     if not name:
         return view
-    if name != view.phase:
-        view = replace(view, phase=name, phases=(*view.phases, name), since=it.now, step=None)
     i, n = it.data.get("i"), it.data.get("n")
+    # A rank that lags behind leads nobody back, but a phase that makes progress once more does (a second model).
+    if name != view.phase and (name not in view.phases or isinstance(i, int)):
+        view = replace(view, phase=name, phases=view.phases | {name}, since=it.now, step=None)
+    if name != view.phase:
+        return view
     return replace(view, step=(i, n), alive=True) if isinstance(i, int) and isinstance(n, int) and n > 0 else view
 
 

@@ -105,14 +105,10 @@ def phase(name: str | None) -> str:
 
 
 def broke_in(attempt: Attempt) -> str:
-    """Return the phase a failed attempt broke in: the cause's, else the last that its log showed; "" if unknown.
-
-    A cause may name a phase that this launch never announced; then its last one is told, everywhere.
-    """
+    """Return the phase a failed attempt broke in: the cause's, else the last that its log showed; "" if unknown."""
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
-    named = (cause.phase if cause else None) or ""
-    seen = [each.name for each in attempt.phases]
-    return named if named in seen or not seen else seen[-1]
+    last = attempt.phases[-1].name if attempt.phases else ""
+    return (cause.phase if cause else None) or last
 
 
 def rank(name: str) -> str:

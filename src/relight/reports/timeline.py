@@ -27,6 +27,9 @@ def lane(attempt: Attempt) -> Lane:
     failed = attempt.outcome in {"crashed", "hung", "sick"}
     broke = broke_in(attempt) if failed else ""
     bars = tuple(_bar(phase, attempt.started, length, broken=phase.name == broke) for phase in attempt.phases)
+    if bars and broke and not any(bar.broken for bar in bars):
+        # The log never announced the phase that the cause stands in.
+        bars = (*bars, Bar(broke, bars[-1].end, bars[-1].end, broken=True))
     return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
 
 
