@@ -59,7 +59,7 @@ def test_what_several_unexplained_failures_have_in_common_is_left_by_the_repair_
     book = playbook(SPEC, COMM, SYMM, flags={"kv-cache-dtype": "fp8_e4m3", "attention-backend": "triton"})
 
     def engine(candidate: Candidate) -> Diagnosis | None:
-        if "kv-cache-dtype" not in candidate.settings.flags:
+        if candidate.settings.flags.get("kv-cache-dtype", "auto") == "auto":
             return None
         blames = ("kv-cache-dtype", "speculative-algorithm", "attention-backend")
         return diagnosis(cause("numerics.garbage", blames=blames, fingerprint="garbage", confidence=0.7), away)

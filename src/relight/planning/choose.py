@@ -1,17 +1,20 @@
 """Which settings come next: what is open, then what is only doubted, then what was never tried."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from operator import is_
 
 from relight.planning.ground import Node
 from relight.planning.history import History
+from relight.planning.idle import Idle
 from relight.planning.lessons import SUSPECTED, Lesson
+from relight.planning.names import View
 from relight.planning.options import never_made
 from relight.planning.reference import fallback, known_good, suspects_halved
 from relight.planning.search import Found, Search
+from relight.words.attempt import Attempt
 
 # A nogood that rests on diagnoses counts as proved once the doubt left in it is this small.
 DOUBT_LEFT = 0.015
@@ -30,15 +33,23 @@ class Choice:
 def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
     """Return the settings to try next."""
     active = [t for t in lessons if t.hard or (t.confidence >= SUSPECTED and not (t.whole and t.attempts))]
+    idle = Idle(history, active)
     most = ASK_AT_ONCE if history.ground.world.can_ask else 1
-    found, cut = _search(history, active, most, distrusted=True)
+    found, cut = _open(history, active, most, idle)
     if found:
-        return Choice((*_proven(found[0], history, active), *found))
+        slim = tuple({f.view.key: f for f in map(idle.without, found)}.values())
+        return Choice((*_proven(slim[0], history, active), *slim))
     choice = _doubted(history, active)
     if choice.found:
-        return choice
+        return replace(choice, found=tuple(map(idle.without, choice.found)))
     untried = _untried(history, active)
     return untried if untried.found else Choice(cut=cut or choice.cut)
+
+
+def _open(history: History, active: Sequence[Lesson], most: int, idle: Idle) -> tuple[tuple[Found, ...], bool]:
+    """Return what nothing speaks against; what only repeats a failure with idle changes comes after all else."""
+    found, cut = _search(history, active, most, distrusted=True, again=idle.again)
+    return (found, cut) if found or not idle.values else _search(history, active, most, distrusted=True)
 
 
 def _proven(found: Found, history: History, active: Sequence[Lesson]) -> tuple[Found, ...]:
@@ -57,12 +68,17 @@ def _proven(found: Found, history: History, active: Sequence[Lesson]) -> tuple[F
 
 
 def _search(
-    history: History, lessons: Sequence[Lesson], most: int = 1, *, distrusted: bool = False
+    history: History,
+    lessons: Sequence[Lesson],
+    most: int = 1,
+    *,
+    distrusted: bool = False,
+    again: Callable[[View], Attempt | None] = lambda _: None,
 ) -> tuple[tuple[Found, ...], bool]:
     ground = history.ground
     refused = frozenset(k for k, a in history.answers.items() if a.refused) - history.rejected
     avoid = refused if distrusted and not ground.world.oracle_trusted else frozenset()
-    search = Search(history, lessons, avoid)
+    search = Search(history, lessons, avoid, again)
     search.add(_starts(history))
     return tuple(islice(search.run(), most)), search.cut
 

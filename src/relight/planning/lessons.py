@@ -268,6 +268,8 @@ def _got_past(other: Attempt, attempt: Attempt, history: History) -> bool:
 def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
     views = [history.view(a) for a in group]
     named = len(group) < MANY and all(_has_own(a, lessons) for a in group)
+    # What a sum or a check of the engine explains is not laid on what the attempts happen to share.
+    named = named or any(_understood(a, lessons) for a in group)
     if named or len({v.key for v in views}) < 2 or _explained(views, lessons, history.ground):
         return None
     guard = history.ground.guard
@@ -286,6 +288,11 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
 
 def _has_own(attempt: Attempt, lessons: list[Lesson]) -> bool:
     return any(attempt.n in t.attempts and not t.whole for t in lessons)
+
+
+def _understood(attempt: Attempt, lessons: list[Lesson]) -> bool:
+    own = [t for t in lessons if attempt.n in t.attempts]
+    return any(t.fails is not None or any(c.op in {"<=", ">="} for c in t.core) for t in own)
 
 
 def _alike(name: str, given: list[Mapping[str, Any]]) -> bool:

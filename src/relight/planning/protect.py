@@ -33,13 +33,25 @@ class Guard:
 
     def refusal(self, change: Change) -> str:
         """Return why `change` may not be made, "" if it may."""
-        checks = (self._protected(change), self._foreign(change), self._unknown(change), self._out_of_bounds(change))
+        checks = (
+            self._protected(change),
+            self._foreign(change),
+            self._unknown(change),
+            self._out_of_bounds(change),
+            self._telling(change),
+        )
         return next((why for why in checks if why), "")
 
     def _protected(self, change: Change) -> str:
         flags = [f"--{n}" for n in sorted(change.names) if self.protected(n)]
         named = [*flags, *sorted(change.variables & self.env)]
         return f"protected: {named[0]}" if named else ""
+
+    def _telling(self, change: Change) -> str:
+        """Refuse what only makes the engine tell more: a launch with it cures nothing, and it would stay."""
+        facts = [self.fact(name) for name in (*change.names, *change.variables)]
+        telling = bool(change.set_env) and all(fact is not None and fact.diagnostic for fact in facts)
+        return f"{next(iter(change.set_env))} makes the engine tell more, it mends nothing" if telling else ""
 
     def _foreign(self, change: Change) -> str:
         if not self.others:

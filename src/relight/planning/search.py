@@ -33,11 +33,15 @@ class Found:
 
 @dataclass
 class Search:
-    """A search under way. `cut` says that it ended with nodes left to look at."""
+    """A search under way. `cut` says that it ended with nodes left to look at.
+
+    `again` names a failed launch that settings can only repeat, as far as that is known without launching them.
+    """
 
     history: History
     lessons: Sequence[Lesson]
     avoid: frozenset[Key] = frozenset()
+    again: Callable[[View], Attempt | None] = lambda _: None
     most: int = MOST_NODES
     cut: bool = False
     _heap: list[tuple[Price, int, Node]] = field(default_factory=list)
@@ -136,7 +140,7 @@ class Search:
         heappush(self._heap, (weighed, next(self._order), node))
 
     def _failed(self, settings: Settings, view: View) -> tuple[Attempt, ...]:
-        twin = None if view.key in self.history.tried else self.history.resolved_as(settings)
+        twin = None if view.key in self.history.tried else self.history.resolved_as(settings) or self.again(view)
         return self.history.tried.get(view.key, ()) + ((twin,) if twin else ())
 
     def _bounding(self, view: View) -> list[Term]:

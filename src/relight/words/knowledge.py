@@ -50,7 +50,8 @@ class Rename:
 class FlagFact:
     """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers.
 
-    `purpose` flags say what a server is for; no repair gives them where nobody did.
+    `purpose` flags say what a server is for; no repair gives them where nobody did. What is `diagnostic` makes the
+    engine tell more and mends nothing.
     """
 
     name: str
@@ -62,6 +63,7 @@ class FlagFact:
     cost: float = 1.0
     gives_up: str = ""
     purpose: bool = False
+    diagnostic: bool = False
 
 
 @dataclass(frozen=True)

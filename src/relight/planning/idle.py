@@ -1,0 +1,134 @@
+"""Changes that made no difference to a failure: what they are worth, and what they need not be made for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from relight.planning.ground import Node
+from relight.planning.history import History
+from relight.planning.lessons import Lesson
+from relight.planning.names import View
+from relight.planning.search import Found
+from relight.words.attempt import Attempt
+
+Name: TypeAlias = tuple[str, bool]
+NEAR = 0.02
+"""Two lacks of memory that differ by less are the same lack."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """What the failures of a run show of changes that did not help.
+
+    Two launches that end in the same failure differ only in what does not matter to it. For each failure that is a
+    value of each name that does not matter; settings that differ from a failed launch in nothing else fail alike.
+    """
+
+    history: History
+    lessons: Sequence[Lesson] = ()
+
+    @cached_property
+    def values(self) -> dict[str, dict[Name, set[Any]]]:
+        """Return, by failure, the values that were changed into each other and made no difference."""
+        found: dict[str, dict[Name, set[Any]]] = {}
+        for print_, group in self._groups.items():
+            for one, other in combinations(group, 2):
+                if _alike(one, other):
+                    own = found.setdefault(print_, {})
+                    for name, values in self._differing(one, other):
+                        own.setdefault(name, set()).update(values)
+        return found
+
+    @cached_property
+    def _groups(self) -> dict[str, list[Attempt]]:
+        """Return the launches by what they failed of; a condition that was read says more than what came again."""
+        groups: dict[str, list[Attempt]] = {}
+        for attempt in self.history.failures:
+            cause = attempt.diagnosis.cause if attempt.diagnosis else None
+            read = attempt.diagnosis is not None and attempt.diagnosis.constraint is not None
+            if attempt.launched and cause is not None and cause.fingerprint and not read:
+                groups.setdefault(cause.fingerprint, []).append(attempt)
+        return {print_: group for print_, group in groups.items() if len(group) > 1}
+
+    def _differing(self, one: Attempt, other: Attempt) -> Iterator[tuple[Name, set[Any]]]:
+        yield from _differing(self.history.view(one), self.history.view(other))
+
+    def again(self, view: View) -> Attempt | None:
+        """Return the failed launch that settings differ from only in what did not matter to it."""
+        for print_, names in self.values.items():
+            for attempt in self._groups[print_]:
+                apart = _differing(view, self.history.view(attempt))
+                if all(values <= names.get(name, set()) for name, values in apart):
+                    return attempt
+        return None
+
+    def without(self, found: Found) -> Found:
+        """Return what was found without the changes that only failures speak for to which they made no difference."""
+        for node in _simpler(found.node, self.history):
+            slim = self._taken(node, found)
+            if slim is not None:
+                return self.without(slim)
+        return found
+
+    def _taken(self, node: Node, found: Found) -> Found | None:
+        """Return a simpler node where nothing but failures that the difference does not matter to speaks against it."""
+        history, ground = self.history, self.history.ground
+        settings = ground.settings(node)
+        view = ground.names.view(settings)
+        indifferent = self._indifferent(view, found.view)
+        if not indifferent or self._known(view) or ground.findings(settings) or history.resolved_as(settings):
+            return None
+        against = [t for t in self.lessons if t.holds(view, ground)]
+        if any(t.hard or t.fails or t.fingerprint not in indifferent for t in against):
+            return None
+        return Found(node, settings, view)
+
+    def _known(self, view: View) -> bool:
+        answer = self.history.answers.get(view.key)
+        tried = view.key in self.history.tried or view.key in self.history.rejected
+        return tried or (answer is not None and answer.refused) or self.again(view) is not None
+
+    def _indifferent(self, view: View, other: View) -> set[str]:
+        """Return the failures to which the difference of two settings does not matter."""
+        apart = list(_differing(view, other))
+        return {
+            print_
+            for print_, names in self.values.items()
+            if apart and all(values <= names.get(name, set()) for name, values in apart)
+        }
+
+
+def _differing(view: View, other: View) -> Iterator[tuple[Name, set[Any]]]:
+    for env, (a, b) in ((False, (view.flags, other.flags)), (True, (view.env, other.env))):
+        for name in sorted({*a, *b}):
+            if a.get(name) != b.get(name):
+                yield (name, env), {a.get(name), b.get(name)}
+
+
+def _alike(one: Attempt, other: Attempt) -> bool:
+    """Say whether two launches failed alike: of memory only if they lacked as much of it."""
+    lacks = [_lack(a) for a in (one, other)]
+    causes = [a.diagnosis.cause for a in (one, other) if a.diagnosis and a.diagnosis.cause]
+    if all(cause.family != "oom" for cause in causes):
+        return True
+    first, second = lacks
+    return first is not None and second is not None and abs(first - second) <= NEAR * max(abs(first), abs(second))
+
+
+def _lack(attempt: Attempt) -> float | None:
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    facts = cause.facts if cause else {}
+    asked, free = facts.get("asked_gib"), facts.get("free_gib")
+    return float(asked) - float(free) if isinstance(asked, int | float) and isinstance(free, int | float) else None
+
+
+def _simpler(node: Node, history: History) -> Iterator[Node]:
+    """Yield a node with one repair less, and with one lever where it was asked to be."""
+    for repair in node.repairs:
+        yield Node(node.choice, tuple(r for r in node.repairs if r is not repair))
+    start = history.ground.start
+    for lever, position in enumerate(node.choice):
+        if start is not None and position != start.choice[lever]:
+            yield node.at(lever, start.choice[lever])
