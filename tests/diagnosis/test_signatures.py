@@ -4,7 +4,7 @@ import pytest
 
 from relight.config.knowledge import load_knowledge
 from relight.diagnosis import diagnose
-from relight.diagnosis.check import check
+from relight.diagnosis.check import check, check_areas
 from relight.logs.lines import Line
 from relight.words.knowledge import Knowledge
 from relight.words.signature import Signature
@@ -15,6 +15,10 @@ ROOTS = [s for s in KNOWLEDGE.signatures if s.role == "root" and not s.generic]
 
 def test_no_signature_has_a_problem() -> None:
     assert check(KNOWLEDGE) == ()
+
+
+def test_no_area_has_a_problem() -> None:
+    assert check_areas(KNOWLEDGE) == ()
 
 
 @pytest.mark.parametrize("signature", ROOTS, ids=lambda s: s.id)

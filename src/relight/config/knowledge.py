@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from relight.config import shipped
+from relight.config.areas import load_areas
 from relight.config.facts import flag_facts, load_renames
 from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.phases import load_phases
-from relight.config.regexes import remember, remembered
+from relight.config.regexes import Regexes, remember, remembered
 from relight.config.signatures import load_signatures
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
@@ -20,9 +21,10 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
     UsageError names the file and line of whatever is wrong, and the two files that use one id.
     """
     folder = shipped.engine(engine)
-    versions = load_versions(folder)
-    return Knowledge(
-        signatures=_signatures((folder / "signatures", *extra)),
+    versions, known = load_versions(folder), remembered()
+    knowledge = Knowledge(
+        signatures=_signatures((folder / "signatures", *extra), known),
+        areas=load_areas(folder / "areas.toml", known),
         phases=load_phases(folder / "phases.toml"),
         renames=load_renames(folder, versions),
         facts=flag_facts(engine),
@@ -30,16 +32,16 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
         env=load_env(folder),
         env_names=load_env_names(folder),
     )
+    remember(known)
+    return knowledge
 
 
-def _signatures(folders: Sequence[Path]) -> tuple[Signature, ...]:
+def _signatures(folders: Sequence[Path], known: Regexes) -> tuple[Signature, ...]:
     found: dict[str, Signature] = {}
-    known = remembered()
     for folder in folders:
         for signature in load_signatures(folder, known):
             other = found.setdefault(signature.id, signature)
             if other is not signature:
                 text = f"the id '{signature.id}' is taken by {other.path}"
                 raise UsageError(text, place=signature.path, next="rename the file")
-    remember(known)
     return tuple(found.values())

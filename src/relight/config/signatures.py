@@ -46,53 +46,54 @@ def load_signature(path: Path, known: Regexes | None = None) -> Signature:
 def read_signature(data: Mapping[str, Any], name: str, place: str, known: Regexes | None = None) -> Signature:
     """Return the signature that parsed TOML describes."""
     known = known or Regexes()
-    _known(data, KEYS, place)
+    only_keys(data, KEYS, place)
     _one_of(data, "kind", KINDS, place)
     _one_of(data, "role", get_args(Role), place)
     _one_of(data, "action", get_args(SignatureAction), place)
-    patterns = _texts(data, "any", place)
+    patterns = texts(data, "any", place)
     flags, env = _blames(data.get("blames", []), place)
     return Signature(
         id=name,
-        title=_text(data, "title", place),
+        title=text_of(data, "title", place),
         kind=data["kind"],
         role=data.get("role", "root"),
         action=data.get("action", "change"),
         generic=_of(data, "generic", bool, default=False, place=place),
         fatal=_of(data, "fatal", bool, default=False, place=place),
-        any=_regexes(patterns, "any", place, known),
-        none=_regexes(_texts(data, "none", place), "none", place, known),
+        any=regexes(patterns, "any", place, known),
+        none=regexes(texts(data, "none", place), "none", place, known),
         literal=_literals(data, patterns, place, known),
-        frames=_regexes(_texts(data, "frames", place), "frames", place, known),
-        phase=_texts(data, "phase", place),
+        frames=regexes(texts(data, "frames", place), "frames", place, known),
+        phase=texts(data, "phase", place),
         versions=str(data.get("versions", "")),
         blames=flags,
         blames_env=env,
-        remedies=tuple(_remedy(item, place) for item in _tables(data, "remedy", place)),
-        samples=tuple(_sample(item, f"{place}: [[sample]]") for item in _tables(data, "sample", place)),
-        near_misses=tuple(_sample(item, f"{place}: [[near_miss]]") for item in _tables(data, "near_miss", place)),
+        remedies=tuple(read_remedy(item, place) for item in tables(data, "remedy", place)),
+        samples=tuple(_sample(item, f"{place}: [[sample]]") for item in tables(data, "sample", place)),
+        near_misses=tuple(_sample(item, f"{place}: [[near_miss]]") for item in tables(data, "near_miss", place)),
         summary=str(data.get("summary", "")),
         next=str(data.get("next", "")),
         path=place,
     )
 
 
-def _remedy(item: Mapping[str, Any], place: str) -> Remedy:
+def read_remedy(item: Mapping[str, Any], place: str) -> Remedy:
+    """Return the remedy that a table describes; `place` is what errors call it."""
     where = f"{place}: [[remedy]]"
-    _known(item, REMEDY_KEYS, where)
+    only_keys(item, REMEDY_KEYS, where)
     return Remedy(
         set={name: _flag_value(value) for name, value in _of(item, "set", dict, default={}, place=where).items()},
-        unset=_texts(item, "unset", where),
+        unset=texts(item, "unset", where),
         set_env={k: str(v) for k, v in _of(item, "set_env", dict, default={}, place=where).items()},
-        unset_env=_texts(item, "unset_env", where),
+        unset_env=texts(item, "unset_env", where),
         add={k: float(v) for k, v in _of(item, "add", dict, default={}, place=where).items()},
         scale={k: float(v) for k, v in _of(item, "scale", dict, default={}, place=where).items()},
         bounds={k: (float(v[0]), float(v[1])) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
         wait=float(item.get("wait", 0)),
-        why=_text(item, "why", where),
+        why=text_of(item, "why", where),
         gives_up=str(item.get("gives_up", "")),
         cost=float(item.get("cost", 1)),
-        needs=_texts(item, "needs", where),
+        needs=texts(item, "needs", where),
         versions=str(item.get("versions", "")),
     )
 
@@ -102,7 +103,7 @@ def _flag_value(value: Any) -> Any:
 
 
 def _sample(item: Mapping[str, Any], place: str) -> Sample:
-    _known(item, SAMPLE_KEYS, place)
+    only_keys(item, SAMPLE_KEYS, place)
     log = item.get("log", "")
     lines = tuple(log) if isinstance(log, list) else tuple(str(log).strip("\n").split("\n"))
     number = _of(item, "line", int, default=1, place=place)
@@ -112,7 +113,7 @@ def _sample(item: Mapping[str, Any], place: str) -> Sample:
 
 
 def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str, known: Regexes) -> tuple[str, ...]:
-    given = _texts(data, "literal", place)
+    given = texts(data, "literal", place)
     short = [text for text in given if len(text) < SHORTEST]
     if short:
         raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place)
@@ -131,14 +132,15 @@ def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str, know
 
 def _blames(value: Any, place: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if isinstance(value, Mapping):
-        _known(value, ("flags", "env"), f"{place}: blames")
-        return _texts(value, "flags", place), _texts(value, "env", place)
-    names = _texts({"blames": value}, "blames", place)
+        only_keys(value, ("flags", "env"), f"{place}: blames")
+        return texts(value, "flags", place), texts(value, "env", place)
+    names = texts({"blames": value}, "blames", place)
     env = tuple(n for n in names if n.isupper())
     return tuple(n for n in names if n not in env), env
 
 
-def _known(item: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+def only_keys(item: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
+    """Refuse a key that is not among `keys`."""
     for key in item:
         if key not in keys:
             near = get_close_matches(key, keys, 1)
@@ -162,14 +164,16 @@ def _of(item: Mapping[str, Any], key: str, cls: type[T], *, default: T, place: s
     return value
 
 
-def _text(item: Mapping[str, Any], key: str, place: str) -> str:
+def text_of(item: Mapping[str, Any], key: str, place: str) -> str:
+    """Return a text that must be there."""
     value = item.get(key)
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{key} is missing", place=place, next=f'add {key} = "..."')
     return value
 
 
-def _texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+def texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+    """Return a list of texts, one alone as a list."""
     value = item.get(key, [])
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(x, str) and x for x in items):
@@ -177,14 +181,16 @@ def _texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _tables(data: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
+def tables(data: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
+    """Return the tables of a key that is written [[key]]."""
     value = data.get(key, [])
     if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
         raise UsageError(f"{key} must be written [[{key}]]", place=place)
     return value
 
 
-def _regexes(patterns: tuple[str, ...], key: str, place: str, known: Regexes) -> tuple[str, ...]:
+def regexes(patterns: tuple[str, ...], key: str, place: str, known: Regexes) -> tuple[str, ...]:
+    """Return the patterns if all compile."""
     for regex in patterns:
         wrong = known.wrong(regex)
         if wrong:

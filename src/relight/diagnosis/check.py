@@ -1,12 +1,14 @@
 """The proof of signatures: each claims its own samples, and only those."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.evidence import gather
 from relight.diagnosis.given import OWN_VARIABLES
 from relight.diagnosis.match import Matcher
 from relight.logs.lines import Line
+from relight.words.area import Area
 from relight.words.kinds import PERSON
 from relight.words.knowledge import Knowledge
 from relight.words.signature import Remedy, Sample, Signature
@@ -29,6 +31,20 @@ def check(knowledge: Knowledge, signatures: Sequence[Signature] | None = None) -
     asked = knowledge.signatures if signatures is None else tuple(signatures)
     ask = Matcher(knowledge.signatures)
     return tuple(f"{s.path or s.id}: {text}" for s in asked for text in _problems(s, ask, knowledge))
+
+
+def check_areas(knowledge: Knowledge) -> tuple[str, ...]:
+    """Return what is wrong with the remedies and flags of areas, one sentence each."""
+    return tuple(f"{area.name}: {text}" for area in knowledge.areas.all for text in _area_problems(area, knowledge))
+
+
+def _area_problems(area: Area, knowledge: Knowledge) -> Iterator[str]:
+    for remedy in area.remedies:
+        yield from _remedy_problems(remedy, knowledge)
+    known = {name for parser in knowledge.versions.values() for flag in parser for name in flag.names}
+    for name in (*area.flags, *area.on):
+        if known and not any(fnmatchcase(flag, name) for flag in known):
+            yield f"it names --{name}, which no known version has"
 
 
 def _problems(signature: Signature, ask: Matcher, knowledge: Knowledge) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from relight.diagnosis.areas import Place, place_of
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
 from relight.diagnosis.draft import with_draft
@@ -80,7 +81,8 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     wishes = wishes or general_wishes(knowledge.facts, given.parser, given.flags)
     reading = read_source(choice.root, given, sources or {}, wishes)
     wants = wants_of(choice.root, sources or {}, reading.more)
-    return replace(_failed(base, choice, choice.root, evidence, given, reading), wants=wants)
+    place = place_of(choice.root, evidence, given, knowledge.areas)
+    return replace(_failed(base, choice, evidence, reading, place), wants=wants)
 
 
 def _last_complete(
@@ -107,16 +109,10 @@ def _foreign(evidence: Evidence, root: Candidate) -> bool:
     return kind in ANYWHERE or not kind.startswith(OF_ENGINES)
 
 
-def _failed(
-    base: Diagnosis,
-    choice: Choice,
-    root: Candidate,
-    evidence: Evidence,
-    given: Given,
-    reading: SourceReading,
-) -> Diagnosis:
-    cause = cause_of(choice)
+def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: SourceReading, place: Place) -> Diagnosis:
+    cause, root, given = cause_of(choice), choice.root, place.given
     assert cause is not None  # noqa: S101  a root was chosen
+    assert root is not None  # noqa: S101
     summed, up = sums(cause.kind, cause.facts, evidence.progress, _fraction(given)), direction(cause.kind, cause.facts)
     # A condition that was read says more than the message that goes with it.
     stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
@@ -125,11 +121,11 @@ def _failed(
     return replace(
         base,
         verdict="failed",
-        cause=replace(cause, facts=facts),
+        cause=replace(cause, facts=facts, blames=tuple(dict.fromkeys((*cause.blames, *place.blamed)))),
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),
-        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read), up, summed.fraction),
+        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed.fraction),
         action=root.claim.signature.action if root.claim else "change",
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from relight.diagnosis.order import put_in_order
 from relight.diagnosis.traceback import Chain, Reader
@@ -14,6 +15,14 @@ from relight.words.knowledge import PhasePattern
 
 _USAGE = re.compile(r"^usage: ")
 _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguous option|^Traceback ")
+
+_FILE = re.compile(r"(?:(?P<function>\w+) \()?(?P<file>[\w./-]+\.py)(?::|\", line )\d+")
+NEAR = 150
+"""Lines on each side of a failure, and from the beginning, that tell what the model and the launch have."""
+GOING_ON = 5
+AROUND = 12
+LONGEST = 600
+"""Characters beyond which a line is no sentence but a dump, in which every feature has a name."""
 
 
 @dataclass
@@ -31,6 +40,7 @@ class Evidence:
     taken: set[int] = field(default_factory=set)
     place: dict[int, int] = field(default_factory=dict)
     commands: set[int] = field(default_factory=set)
+    usage: set[int] = field(default_factory=set)
     ours: bool = False
     served: bool = False
 
@@ -41,6 +51,26 @@ class Evidence:
     def phase_at(self, number: int) -> str | None:
         """Return the phase a line's rank was in."""
         return self.phases[self.place[number]]
+
+    def around(self, index: int) -> str:
+        """Return the text of the first lines and of those around one, without dumps and usage texts."""
+        near = [*self.records[: min(NEAR, max(index, 0))], *self.records[max(0, index - NEAR) : max(index, 0) + NEAR]]
+        return "\n".join(r.body for r in near if len(r.body) <= LONGEST and r.number not in self.usage)
+
+    def after(self, index: int) -> str:
+        """Return the lines that may go on with what is said at an index: those that no logger began."""
+        following = self.records[max(index, 0) + 1 : max(index, 0) + GOING_ON]
+        return "\n".join(r.body for r in takewhile(lambda r: not r.fresh, following) if r.body.strip())
+
+    def files_near(self, index: int) -> list[str]:
+        """Return the files and functions that lines around an index name, the nearest first: a stack dump has no
+        traceback, and excerpts abridge theirs."""
+        near = sorted(
+            range(max(0, index - AROUND), min(len(self.records), index + AROUND)), key=lambda i: abs(i - index)
+        )
+        return [
+            f"{m['file']} {m['function'] or ''}".strip() for i in near for m in _FILE.finditer(self.records[i].body)
+        ]
 
 
 def _usage_lines(records: Sequence[Record]) -> set[int]:
@@ -103,5 +133,6 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
     reader.close()
     engine = [re.compile(p.regex) for p in phases if p.id == "engine"]
     evidence.ours = not engine or any(engine[0].search(rec.line.text) for rec in found)
-    evidence.chains, evidence.taken = reader.chains, reader.taken | _usage_lines(found)
+    evidence.usage = _usage_lines(found)
+    evidence.chains, evidence.taken = reader.chains, reader.taken | evidence.usage
     return evidence

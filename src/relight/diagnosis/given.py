@@ -8,7 +8,7 @@ from typing import Any
 
 from relight.logs.marks import as_number
 from relight.words.argv import from_argv
-from relight.words.knowledge import Knowledge, Rename
+from relight.words.knowledge import FlagFact, Knowledge, Rename
 from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 
@@ -20,7 +20,7 @@ _FIELD = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*('[^']*'|\"[^\"]*\"|-?[\
 class Given:
     """The flags and variables of a command, the fields the log printed for it, and the parser of its version.
 
-    `env_names` are the engine's variables of that version, empty where they are not known.
+    `env_names` are the engine's variables of that version, empty where they are not known; `facts` are about flags.
     """
 
     flags: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -29,6 +29,7 @@ class Given:
     parser: HostParser | None = None
     renames: Sequence[Rename] = ()
     env_names: frozenset[str] = frozenset()
+    facts: Mapping[str, FlagFact] = field(default_factory=dict)
 
     @cached_property
     def _by_dest(self) -> dict[str, str]:
@@ -78,13 +79,20 @@ class Given:
         found: FlagValue | None = self.fields.get(self._dest(flag))
         return found
 
+    def in_effect(self, flag: str) -> FlagValue | None:
+        """Return the value in use, that of the parser where the command is known and does not give the flag."""
+        value = self.value(flag)
+        known = self.parser.resolve(flag) if self.parser and self.flags and value is None else None
+        default: FlagValue | None = known.default if known else value
+        return default
+
 
 def read_given(
     argv: Sequence[str], env: Mapping[str, str], printed: str, knowledge: Knowledge, version: str | None
 ) -> Given:
     """Put together what is known of a command. `printed` is the log's own dump of its arguments, empty without one."""
     parser, names = knowledge.parser_for(version), knowledge.env_names_for(version)
-    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames, names)
+    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames, names, knowledge.facts)
 
 
 def _fields(printed: str) -> dict[str, Any]:

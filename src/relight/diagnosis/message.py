@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relight.diagnosis.given import Given
+from relight.diagnosis.steps import stepped
 from relight.words.settings import FlagValue, Repair
 
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n|,?\s+\bor\b\s+(?:alternatively\s+)?|,\s+but\s+|:\s+(?=\d\.)|\s\(?\d\)\s")
@@ -28,6 +29,13 @@ _UNDO = re.compile(
 )
 _UNLESS = re.compile(r"\b(?:unless|except when|only (?:if|when)) (?:(?:you|the) )?(?:set|pass|enable|use)?\s*[`'\"]?$")
 """What stands before a flag or variable that would lift the refusal."""
+_INFORMS = re.compile(
+    r"\bfor (?:more |further )?(?:information|info|details?|debugging|traces?)\b|\bto (?:debug|see more)\b",
+    re.IGNORECASE,
+)
+"""What such a clause asks for makes the engine say more, and mends nothing."""
+_MORE = re.compile(r"\b(?:increas|rais|larger|higher|bigger|greater|more)\w*", re.IGNORECASE)
+_LESS = re.compile(r"\b(?:decreas|reduc|lower|smaller|fewer|less)\w*", re.IGNORECASE)
 _ALONE = re.compile(
     r"\b(?:[Uu]se|[Tt]ry|[Ss]et|[Pp]ass|[Ss]witch to|[Cc]onsider) (?:using )?[`'\"]?(?P<value>[a-z][\w-]*)[`'\"]?"
 )
@@ -42,7 +50,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Mention:
-    """A flag or variable in a message: with a value or bare, advised, or said to be in the way."""
+    """A flag or variable in a message: with a value or bare, advised, or said to be in the way.
+
+    `more` says that its number should grow, with False shrink.
+    """
 
     name: str
     value: str | None
@@ -50,11 +61,13 @@ class Mention:
     advised: bool
     against: bool
     clause: int
+    more: bool | None = None
 
 
 def mentions(message: str) -> list[Mention]:
     """Return the flags and variables a message names, in order."""
-    return [m for i, clause in enumerate(_CLAUSE.split(message)) for m in _in_clause(clause, i)]
+    clauses = enumerate(_CLAUSE.split(message))
+    return [m for i, clause in clauses if not _INFORMS.search(clause) for m in _in_clause(clause, i)]
 
 
 def _in_clause(clause: str, number: int) -> Iterator[Mention]:
@@ -63,7 +76,7 @@ def _in_clause(clause: str, number: int) -> Iterator[Mention]:
         value = match["value"]
         plain = None if value is None or value.lower().rstrip(".,;:") in _WORDS else value.rstrip(".,;:")
         flag = match["flag"].rstrip(".").replace("_", "-")
-        yield Mention(flag, plain, False, *_mood(before, clause), number)
+        yield Mention(flag, plain, False, *_mood(before, clause), number, _way(before, clause[match.end() :]))
     for match in _ENV.finditer(clause):
         yield Mention(
             match["name"], match["value"].rstrip(".,;"), True, *_mood(clause[: match.start()], clause), number
@@ -78,6 +91,17 @@ def _mood(before: str, clause: str) -> tuple[bool, bool]:
     undo = max((m.end() for m in _UNDO.finditer(before)), default=-1)
     later = _UNDO.search(clause, len(before))
     return do > undo, undo > do or (do < 0 and later is not None)
+
+
+def _way(before: str, after: str) -> bool | None:
+    """Say whether a clause asks for a larger number, with False for a smaller one: by the nearest word."""
+    ends = {
+        way: max((m.end() for m in regex.finditer(before)), default=-1)
+        for way, regex in ((True, _MORE), (False, _LESS))
+    }
+    if max(ends.values()) >= 0:
+        return ends[True] > ends[False]
+    return True if _MORE.search(after) else (False if _LESS.search(after) else None)
 
 
 def message_repairs(message: str, given: Given) -> list[Repair]:
@@ -117,16 +141,16 @@ def _instead(message: str, found: list[Mention], given: Given) -> Iterator[Repai
 
 def _value(mention: Mention, given: Given) -> FlagValue | None:
     """Return the value a mention gives; True for a switch; None where only a person could choose."""
-    flag = given.parser.resolve(mention.name) if given.parser else None
+    name = given.name(mention.name) or mention.name
+    flag = given.parser.resolve(name) if given.parser else None
     if flag is None:
         return mention.value if mention.value is not None else True
     if not flag.takes_value:
         return True
-    if mention.value is None or (flag.choices and mention.value not in flag.choices):
-        return None
-    if flag.type in {"int", "float"} and not re.fullmatch(r"-?[\d.]+", mention.value):
-        return None
-    return mention.value
+    numeric = flag.type in {"int", "float"}
+    if mention.value is None or (numeric and not re.fullmatch(r"-?[\d.]+", mention.value)):
+        return stepped(name, given, more=mention.more) if numeric and mention.more is not None else None
+    return None if flag.choices and mention.value not in flag.choices else mention.value
 
 
 def _removed(found: list[Mention], given: Given) -> Iterator[Repair]:

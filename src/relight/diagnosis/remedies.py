@@ -1,7 +1,7 @@
 """A signature's remedies as repairs for the command and version at hand."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -16,7 +16,14 @@ _HOLE = re.compile(r"\{\w+\}")
 
 def repairs_of(signature: Signature, facts: Mapping[str, Any], given: Given, version: str | None) -> list[Repair]:
     """Return the repairs of a signature's remedies that this version can carry out, in the file's order."""
-    fit = [r for r in signature.remedies if version_fits(r.versions, version) and all(given.name(n) for n in r.needs)]
+    return repairs_from(signature.remedies, facts, given, version)
+
+
+def repairs_from(
+    remedies: Iterable[Remedy], facts: Mapping[str, Any], given: Given, version: str | None
+) -> list[Repair]:
+    """Return what remedies come to for this command and version; those that would change nothing are left out."""
+    fit = [r for r in remedies if version_fits(r.versions, version) and all(given.name(n) for n in r.needs)]
     made = [_repair(remedy, facts, given) for remedy in fit]
     return [repair for repair in made if repair]
 
@@ -28,7 +35,7 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
     if None in named or None in named.values() or not all(given.has_variable(name) for name in remedy.set_env):
         return None
     changes = {str(name): value for name, value in named.items() if value is not None}
-    changes = {name: value for name, value in changes.items() if not _same(given.value(name), value)}
+    changes = {name: value for name, value in changes.items() if not _same(given.in_effect(name), value)}
     env = {k: filled(v, facts) for k, v in remedy.set_env.items() if not _on(given.env.get(k), v)}
     if None in env.values() or not (changes or unset or env or remedy.unset_env) or not _possible(changes, given):
         return None

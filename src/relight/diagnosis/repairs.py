@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from relight.diagnosis.areas import Place, area_repairs, fitting, ordered
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
@@ -23,8 +24,9 @@ def repairs_for(
     given: Given,
     version: str | None,
     read: Iterable[Repair] = (),
+    place: Place | None = None,
 ) -> tuple[Repair, ...]:
-    """Return repairs in the order they are trusted: message, source, memory, signature.
+    """Return repairs in the order they are trusted: message, source, memory, signature and area.
 
     What source reading merely picks from a list of choices comes after what a signature knows of the same flag, and
     what may alter answers comes last.
@@ -37,6 +39,7 @@ def repairs_for(
     if not told and spoken:
         told = message_repairs(text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
+    own = ordered(signature, fitting(own, place), area_repairs(place, facts, version), place) if place else own
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
     stated = limit_repairs(limits_of(text, given), given) if spoken else []
     found = [*stated, *told, *_by_trust(tuple(read), own), *guessed]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from relight.words.area import Areas
 from relight.words.parser import HostParser
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
@@ -68,7 +69,7 @@ class FlagFact:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Signatures, phases, and the flags of every sampled version.
+    """Signatures, areas, phases, and the flags of every sampled version.
 
     `versions` maps a version to the parser it had; `env` maps a version to its variables and defaults, `env_names`
     to every variable of the engine that its source names.
@@ -81,6 +82,7 @@ class Knowledge:
     versions: Mapping[str, HostParser] = field(default_factory=dict)
     env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     env_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    areas: Areas = field(default_factory=Areas)
 
     def parser_for(self, version: str | None) -> HostParser | None:
         """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""

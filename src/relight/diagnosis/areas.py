@@ -1,0 +1,207 @@
+"""Where in the engine a failure happened, and which repairs fit that place and what is in use."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.evidence import Evidence
+from relight.diagnosis.given import Given
+from relight.diagnosis.remedies import repairs_from
+from relight.words.area import Area, Areas
+from relight.words.settings import Repair
+from relight.words.signature import Signature
+
+NEVER = {"", "none", "null", "false"}
+"""Values with which no flag switches anything on."""
+NEAREST = 2
+"""Repairs of the nearest area that come before the first of the next."""
+MOST = 8
+ENOUGH = 3
+"""Remedies of a signature beside which those of the place are not needed."""
+BEHIND = 3.0
+"""What a repair of the place costs more than it gives up where the failure's own are known: those are tried first."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a failure happened: the areas it names, the nearest first, among all there are.
+
+    `inside` are those that frames show. `seen` is what the log says elsewhere.
+    """
+
+    areas: Areas
+    given: Given
+    found: tuple[Area, ...] = ()
+    inside: tuple[Area, ...] = ()
+    text: str = ""
+    seen: str = ""
+    kind: str = "unknown"
+
+    @property
+    def sure(self) -> bool:
+        """Say whether what failed is what the frames show: some faults show later, elsewhere."""
+        return not _among(self.kind, self.areas.late)
+
+    @property
+    def known(self) -> bool:
+        """Say whether the launch is known, so that what nothing speaks of is probably not in use."""
+        return bool(self.given.flags or self.given.fields)
+
+    @property
+    def curable(self) -> bool:
+        """Say whether flags of an area may cure this kind."""
+        return _among(self.kind, self.areas.kinds)
+
+    def without_carriers(self) -> "Place":
+        """Return the place without what only carried a layer that failed: it would fail the same anywhere."""
+        layered = any(a.layer for a in self.inside) and self.sure
+        return replace(self, found=tuple(a for a in self.found if not a.carrier)) if layered else self
+
+    @property
+    def refused(self) -> bool:
+        """Say whether something was refused or is missing, so that other kernels change nothing."""
+        return _among(self.kind, self.areas.refused) or _any(self.areas.refusals, self.text)
+
+    @property
+    def blamed(self) -> tuple[str, ...]:
+        """Return the flags of the command that ask for what is missing."""
+        asked = [n for a in self.found for n in a.on if _switches(self.given.value(n), a.off)] if self.bare else []
+        return tuple(dict.fromkeys(n for name in asked if (n := self.given.written(name))))
+
+    @property
+    def bare(self) -> bool:
+        """Say whether only what can be switched off is spoken of."""
+        return _among(self.kind, self.areas.bare)
+
+
+def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) -> Place:
+    """Return the place of a failure."""
+    kind = root.claim.signature.kind if root.claim else "unknown"
+    frames = root.block.places.split("\n")[::-1] if root.block else []
+    seen = f"{root.text}\n{evidence.around(root.index)}"
+    used = [area for area in areas.all if in_use(area, given, seen) is not False]
+    text = f"{root.text}\n{evidence.after(root.index)}"
+    frames = frames or evidence.files_near(root.index)
+    scores = {area.name: _told(area, text) + _depth(area, frames) for area in used}
+    found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
+    inside = tuple(a for a in found if _depth(a, frames))
+    return Place(areas, given, tuple(found), inside, root.text, seen, kind).without_carriers()
+
+
+def _told(area: Area, text: str) -> float:
+    """Say how much a message is about an area: what it speaks of first is what it is about."""
+    first = min((m.start() for regex in _compiled(area.text) if (m := regex.search(text))), default=None)
+    return 0.0 if first is None else 2 + 1 / (2 + first / len(text) * 2)
+
+
+def _depth(area: Area, frames: Sequence[str]) -> float:
+    """Say how far inside the frames an area is."""
+    depth = next((n for n, frame in enumerate(frames) if _any(area.frames, frame)), None)
+    return 0.0 if depth is None else 1 + 1 / (1 + depth)
+
+
+def _any(patterns: tuple[str, ...], text: str) -> bool:
+    return any(regex.search(text) for regex in _compiled(patterns))
+
+
+@lru_cache(maxsize=512)
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(p) for p in patterns)
+
+
+def _among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def in_use(area: Area, given: Given, seen: str) -> bool | None:
+    """Say whether an area is in use in this launch, None where nothing tells."""
+    if any(_switches(given.value(name), area.off) for name in area.on):
+        return True
+    if area.on and (given.flags or given.fields):
+        return False
+    if not (area.on or area.words) or _any(area.words, seen):
+        return True
+    named = " ".join(str(v) for v in (*given.flags.values(), given.fields.get("model_path", "")))
+    return True if not area.on and _any(area.words, named) else None
+
+
+def _switches(value: Any, off: tuple[str, ...]) -> bool:
+    text = str(value).lower()
+    return value is not None and text not in NEVER and text not in off
+
+
+def fitting(own: Sequence[Repair], place: Place) -> list[Repair]:
+    """Return repairs without those for what is not in use or for another layer; those in doubt come last."""
+    doubts = [(_doubt(repair, place), repair) for repair in own]
+    return [r for doubt, r in sorted(doubts, key=lambda x: x[0]) if doubt <= 1]
+
+
+def _doubt(repair: Repair, place: Place) -> int:
+    """Return 0 for a repair that fits the place, 1 where that is in doubt, 2 where it cannot help."""
+    owners = [a for a in place.areas.all if any(_among(name, a.flags) for name in repair.names)]
+    if not owners or any(a in place.found for a in owners):
+        return 0
+    used = [in_use(a, place.given, place.seen) for a in owners]
+    if repair.set and not any(u is not False for u in used) and not any(n in a.on for a in owners for n in repair.set):
+        return 2
+    own, inside = {a.layer for a in owners}, {a.layer for a in place.inside if a.layer}
+    if inside and "" not in own and not own & inside:
+        return 2 if place.sure else 1
+    return 0 if any(used) or not place.known else 1
+
+
+def area_repairs(place: Place, facts: Mapping[str, Any], version: str | None) -> list[Repair]:
+    """Return the repairs of the areas a failure names: two of the nearest, then one of each in turn.
+
+    What was refused, or lacks a module, is not in need of other kernels: there a feature is switched off.
+    """
+    if not place.curable:
+        return []
+    refused = place.refused
+    lists = [_repairs(area, place, facts, version, off=refused) for area in place.found if area.on or not place.bare]
+    nearest = 1 if refused else NEAREST
+    near, further = (lists[0][:nearest], [lists[0][nearest:], *lists[1:]]) if lists else ([], [])
+    turns = [r for turn in zip_longest(*further[1:], *further[:1]) for r in turn if r]
+    return [*near, *turns, *_suspects(place, facts, version)][:MOST]
+
+
+def _suspects(place: Place, facts: Mapping[str, Any], version: str | None) -> list[Repair]:
+    """Return what leaves away each feature in use that is known for such failures."""
+    if not _among(place.kind, place.areas.blind):
+        return []
+    fresh = (a for a in place.areas.all if a.suspect and a not in place.found)
+    used = [a for a in fresh if in_use(a, place.given, place.seen)]
+    return [r for a in used for r in _repairs(a, place, facts, version, off=True)]
+
+
+def _repairs(
+    area: Area, place: Place, facts: Mapping[str, Any], version: str | None, *, off: bool = False
+) -> list[Repair]:
+    """Return an area's repairs, with `off` those that switch it off, where it is a feature that can be."""
+    made = repairs_from(area.remedies, facts, place.given, version)
+    names = {name for flag in area.on for name in (place.given.name(flag), flag)}
+    return [r for r in made if not (off and area.on) or r.names & names]
+
+
+def ordered(signature: Signature | None, own: Sequence[Repair], near: Sequence[Repair], place: Place) -> list[Repair]:
+    """Return a signature's repairs and those of the place: what is known of the very failure first, and cheapest.
+
+    Where enough is known of a failure that shows where it happens, the place adds nothing.
+    """
+    if signature is None or signature.generic:
+        return [*near, *(r for r in own if not _repeated(r, near))]
+    if len(signature.remedies) >= ENOUGH and place.sure:
+        return list(own)
+    behind = BEHIND if own else 0.0
+    return [*own, *(replace(r, cost=r.cost + behind) for r in near if not _repeated(r, own))]
+
+
+def _repeated(repair: Repair, others: Sequence[Repair]) -> bool:
+    """Say whether a repair does what another does already, but for what it leaves away beside it."""
+    same = (r for r in others if r.set == repair.set and r.set_env == repair.set_env)
+    return any(repair.set or repair.set_env or set(r.unset) & set(repair.unset) for r in same)
