@@ -53,6 +53,33 @@ class BreakableJournal(Journal):
         self.fuse.point(f"after {event.event}")
 
 
+Go = Callable[[Journal, Fuse], Record]
+
+
+def carried(fuse: Fuse, create: Callable[[], Journal], go: Go) -> Record:
+    """Run with a fuse; where that broke it off, go on without. Return the record."""
+    BreakableJournal.fuse = fuse
+    with create() as journal:
+        record = unless_broken_off(go, journal, fuse)
+    if record is None:
+        BreakableJournal.fuse = Fuse()
+        with BreakableJournal(journal.folder) as again:
+            record = unless_broken_off(go, again, BreakableJournal.fuse)
+    assert record
+    return record
+
+
+def unless_broken_off(go: Go, journal: Journal, fuse: Fuse) -> Record | None:
+    """Return what comes of a run, None where it was killed or lost its host."""
+    try:
+        return go(journal, fuse)
+    except KilledError:
+        return None
+    except UnreachableError:
+        assert journal.record.state == "unreachable"
+        return None
+
+
 def nonsense(request: HttpRequest) -> HttpAnswer:
     return generated(request, "!!!!", math.nan) if request.url.endswith("/generate") else sound(request)
 
@@ -131,33 +158,22 @@ class Killing:
         """Run, be broken off at point `at`, go on, and return what came of it."""
         host = self.bench.scripted(self._alone)
         fuse = Fuse(at, self.fault)
-        BreakableJournal.fuse = fuse
-        journal = BreakableJournal.create(
-            self.bench.state / at.replace(" ", "-"),
-            playbook=self.case.playbook,
-            specs=[host.spec],
-            started=stamp(host.clock.now()),
-        )
-        with journal:
-            record = self._run(journal, fuse)
-        if record is None:
-            BreakableJournal.fuse = Fuse()
-            with BreakableJournal(journal.folder) as again:
-                record = self._run(again, BreakableJournal.fuse)
-        assert record
-        return self._outcome(record), fuse
 
-    def _run(self, journal: Journal, fuse: Fuse) -> Record | None:
+        def create() -> Journal:
+            return BreakableJournal.create(
+                self.bench.state / at.replace(" ", "-"),
+                playbook=self.case.playbook,
+                specs=[host.spec],
+                started=stamp(host.clock.now()),
+            )
+
+        return self._outcome(carried(fuse, create, self._run)), fuse
+
+    def _run(self, journal: Journal, fuse: Fuse) -> Record:
         host = self.bench.host
         order = RunOrder(self.case.playbook, host.spec, owner_user="t", owner_host="h", **self.case.order)
         faulty: Any = FaultyHost(host, fuse)
-        try:
-            return run(order, faulty, journal, self.bench.knowledge, clock=host.clock, emit=lambda _: None)
-        except KilledError:
-            return None
-        except UnreachableError:
-            assert journal.record.state == "unreachable"
-            return None
+        return run(order, faulty, journal, self.bench.knowledge, clock=host.clock, emit=lambda _: None)
 
     def _alone(self, order: LaunchOrder) -> Act:
         """Play a launch; nothing else of ours may be alive then."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +16,9 @@ from relight.journal.journal import Journal
 from relight.testing import Act
 from relight.testing.faults import FaultyHost, Fuse, KilledError
 from relight.words.attempt import Record
-from relight.words.errors import UnreachableError
 from relight.words.playbook import Playbook
 from tests.attempts.conftest import book, healthy
-from tests.attempts.test_kills import BreakableJournal, tried, unreachable
+from tests.attempts.test_kills import BreakableJournal, carried, tried, unreachable
 from tests.attempts.test_loop import BACKEND
 from tests.attempts.test_nodes import ATTENTION, GLOO, KILLED, Pair, follower, goes, pair
 
@@ -45,32 +45,19 @@ class Killing:
         """Run, be broken off at point `at`, go on, and return what came of it."""
         playbook, _ = CASES[self.case]
         self.pair.scripted(self._alone)
-        BreakableJournal.fuse = fuse = Fuse(at, self.fault)
-        state = self.pair.state / (at.replace(" ", "-") or "whole")
-        with BreakableJournal.create(
-            state, playbook=playbook, specs=self.pair.specs, started=stamp(self.pair.clock.now())
-        ) as journal:
-            record = self._run(journal, fuse)
-        if record is None:
-            BreakableJournal.fuse = Fuse()
-            with BreakableJournal(journal.folder) as again:
-                record = self._run(again, BreakableJournal.fuse)
-        assert record
-        return self._outcome(record), fuse
+        fuse = Fuse(at, self.fault)
 
-    def _run(self, journal: Journal, fuse: Fuse) -> Record | None:
+        def create() -> Journal:
+            state, now = self.pair.state / (at.replace(" ", "-") or "whole"), self.pair.clock.now()
+            return BreakableJournal.create(state, playbook=playbook, specs=self.pair.specs, started=stamp(now))
+
+        return self._outcome(carried(fuse, create, self._run)), fuse
+
+    def _run(self, journal: Journal, fuse: Fuse) -> Record:
         order = self.pair.ordered(CASES[self.case][0])
         faulty: list[Any] = [FaultyHost(host, fuse) for host in self.pair.hosts]
-        host = Nodes(faulty)
-        try:
+        with closing(Nodes(faulty)) as host:
             return run(order, host, journal, self.pair.knowledge, clock=self.pair.clock, emit=lambda _: None)
-        except KilledError:
-            return None
-        except UnreachableError:
-            assert journal.record.state == "unreachable"
-            return None
-        finally:
-            host.close()
 
     def _alone(self, order: LaunchOrder) -> Act:
         """Play a launch; nothing of an earlier attempt may be alive then."""

@@ -14,6 +14,7 @@ from relight.hosts.local import LocalLink
 from relight.hosts.remote import AgentHost
 from relight.hosts.values import HostError, LaunchOrder
 from relight.words.host import HostSpec
+from tests.modules import module_in
 
 ENGINE = """
 import json, mmap, os, signal, subprocess, sys, time
@@ -88,9 +89,7 @@ def wait_for(what: Callable[[], Any], seconds: float = 20.0) -> Any:
 @pytest.fixture
 def engine(tmp_path: Path) -> dict[str, str]:
     """Return the environment in which the module `engine` can be launched."""
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "engine.py").write_text(ENGINE)
-    return {"PYTHONPATH": str(tmp_path / "modules")}
+    return module_in(tmp_path, "engine", ENGINE)
 
 
 @pytest.fixture

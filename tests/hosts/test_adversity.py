@@ -16,6 +16,7 @@ from relight.hosts.values import HostError, LaunchOrder
 from relight.words.attempt import Exit
 from relight.words.host import HostSpec
 from tests.hosts.test_claims import ROOT, AsNobody
+from tests.modules import module_in
 
 Until = Callable[..., Any]
 FILLER = """
@@ -47,10 +48,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_is_full_in_mid_log_loses_no_exit_status_and_no_byte_that_was_written(
     small_disk: Path, host_at: Callable[..., AgentHost], tmp_path: Path, until: Until
 ) -> None:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "filler.py").write_text(FILLER)
     host = host_at(workdir=small_disk / "work")
-    order = LaunchOrder("run-1", [], env={"PYTHONPATH": str(tmp_path / "modules")}, module="filler")
+    order = LaunchOrder("run-1", [], env=module_in(tmp_path, "filler", FILLER), module="filler")
     host.launch(order)
     stream = host.follow("run-1", 0)
 

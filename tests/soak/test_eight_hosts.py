@@ -16,6 +16,7 @@ from relight.hosts import open_host
 from relight.hosts.values import LaunchOrder
 from relight.words.host import HostSpec
 from relight.words.knowledge import Knowledge
+from tests.modules import module_in
 
 SECONDS = float(os.environ.get("RELIGHT_SOAK_SECONDS", "600"))
 LINES = int(os.environ.get("RELIGHT_SOAK_LINES", "1000"))
@@ -35,23 +36,17 @@ while time.monotonic() - began < seconds:
 """
 
 
-@pytest.fixture
-def modules(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "writer.py").write_text(WRITER)
-    return {"PYTHONPATH": str(tmp_path / "modules")}
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_many_hosts_are_followed_without_loss_in_flat_memory(tmp_path: Path, modules: dict[str, str]) -> None:
-    knowledge = load_knowledge()
+def test_many_hosts_are_followed_without_loss_in_flat_memory(tmp_path: Path) -> None:
+    knowledge, env = load_knowledge(), module_in(tmp_path, "writer", WRITER)
     with ExitStack() as stack:
-        pairs = [begun(tmp_path / f"h{n}", modules, knowledge, stack) for n in range(HOSTS)]
+        pairs = [begun(tmp_path / f"h{n}", env, knowledge, stack) for n in range(HOSTS)]
         followers = [stack.enter_context(follower) for follower, _ in pairs]
         began = time.process_time()
         held = list(followed(followers, time.monotonic() + SECONDS))
-        tenths = [max(held[n * len(held) // PARTS : (n + 1) * len(held) // PARTS]) >> 20 for n in range(PARTS)]
+        part = len(held) // PARTS + 1
+        tenths = [max(held[n : n + part]) >> 20 for n in range(0, len(held), part)]
         cores = (time.process_time() - began) / SECONDS
         for follower, log in pairs:
             follower.drain(log.stat().st_size)
@@ -72,7 +67,7 @@ def followed(followers: Sequence[Follower], until: float) -> Iterator[int]:
     while time.monotonic() < until:
         for follower in followers:
             follower.pump(0.02)
-        yield int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+            yield int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def begun(folder: Path, env: dict[str, str], knowledge: Knowledge, stack: ExitStack) -> tuple[Follower, Path]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from relight.hosts.interface import LaunchOrder
+from tests.modules import module_in
 
 SOAK_BYTES = int(os.environ.get("RELIGHT_SOAK_BYTES", "200000000"))
 SOAK_CUTS = int(os.environ.get("RELIGHT_SOAK_CUTS", "1000"))
@@ -27,9 +28,7 @@ while left > 0:
 
 @pytest.fixture
 def writer(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "writer.py").write_text(WRITER)
-    return {"PYTHONPATH": str(tmp_path / "modules")}
+    return module_in(tmp_path, "writer", WRITER)
 
 
 @pytest.mark.parametrize(

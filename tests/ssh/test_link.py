@@ -14,6 +14,7 @@ import pytest
 
 from relight.hosts.interface import LaunchOrder
 from relight.words.errors import UnreachableError
+from tests.modules import module_in
 
 pytestmark = pytest.mark.ssh
 
@@ -29,9 +30,7 @@ for n in range(int(sys.argv[1])):
 
 @pytest.fixture
 def talker(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "talker.py").write_text(TALKER)
-    return {"PYTHONPATH": str(tmp_path / "modules")}
+    return module_in(tmp_path, "talker", TALKER)
 
 
 def order(talker: dict[str, str], lines: int) -> LaunchOrder:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from relight.hosts.interface import LaunchOrder
+from tests.modules import module_in
 from tests.ssh.test_link import until
 
 LOSSES = int(os.environ.get("RELIGHT_SOAK_LOSSES", "40"))
@@ -81,10 +82,9 @@ def restarted(sshd: Any, proxy: Any) -> Iterator[None]:
 def test_a_log_is_back_within_three_seconds_of_the_link(
     sshd: Any, proxy: Any, tmp_path: Path, loss: Loss, losses: int, longest: float
 ) -> None:
-    (tmp_path / "ticker.py").write_text(TICKER)
     host = sshd.host(port=proxy.port, python=sys.executable)
     direct = sshd.host(python=sys.executable)
-    direct.launch(LaunchOrder("run-1", [], env={"PYTHONPATH": str(tmp_path)}, module="ticker"))
+    direct.launch(LaunchOrder("run-1", [], env=module_in(tmp_path, "ticker", TICKER), module="ticker"))
     host.connect()
     stream = host.follow("run-1", 0)
     rng = random.Random(5)  # noqa: S311  reproducible losses

@@ -19,6 +19,7 @@ from relight.hosts import open_host
 from relight.hosts.interface import LaunchOrder
 from relight.hosts.values import HostError
 from relight.words.errors import UnreachableError
+from tests.modules import module_in
 from tests.ssh.conftest import SSHD, Proxy
 from tests.ssh.test_link import TALKER, until
 
@@ -83,9 +84,7 @@ def by_password(sshd_at: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) ->
 
 def launched(host: Any, folder: Path) -> Any:
     """Launch a server that talks and ends; return its status then."""
-    (folder / "modules").mkdir()
-    (folder / "modules" / "talker.py").write_text(TALKER)
-    host.launch(LaunchOrder("run-1", ["500"], env={"PYTHONPATH": str(folder / "modules")}, module="talker"))
+    host.launch(LaunchOrder("run-1", ["500"], env=module_in(folder, "talker", TALKER), module="talker"))
     return until(lambda: (s := host.status("run-1")).state == "ended" and s)
 
 
@@ -252,7 +251,7 @@ def test_a_container_with_its_own_processes_little_shared_memory_and_no_programs
 def inside(host: Any, tmp_path: Path) -> None:
     facts = host.connect()
     status = launched(host, tmp_path)
-    host.launch(LaunchOrder("run-2", ["100000000"], env={"PYTHONPATH": str(tmp_path / "modules")}, module="talker"))
+    host.launch(LaunchOrder("run-2", ["100000000"], env=module_in(tmp_path, "talker", TALKER), module="talker"))
     stream = host.follow("run-2", 0)
     assert until(lambda: stream.read(0.2)).startswith(b"line 0000000")
     stopped = host.stop("run-2", patience=2.0)
