@@ -45,7 +45,7 @@ def rightness(question: Question, reply: Reply, book: Book) -> Rightness:
 def language(reply: Reply, book: Book) -> tuple[Sign, ...]:
     """Return the signs that the text is not language: scripts mixed, fragments, good words that decay."""
     text = SOUNDS.sub(" ", reply.text)
-    woven = () if is_code(text) else texture(text)
+    woven = () if is_code(text) else texture(text, book.common["latin"])
     checks = (_mixed(text), _fragments(text, book), _joints(text), _decay(text, book), decoding(text), woven)
     return tuple(sign for signs in checks for sign in signs)
 
@@ -89,7 +89,7 @@ def _fragments(text: str, book: Book) -> Iterator[Sign]:
     foreign = share < LEAST.get(script, LEAST_ELSEWHERE) and not written(text)
     if foreign:
         yield Sign("numerics.garbage", 0.6, f"{share:.0%} of the {script} text are common words")
-    elif script == "latin":
+    elif script == "latin" and not written(text):
         kinds = {w.lower() for w in WORD.findall(text)}
         short = sum(w in book.common[script] for w in kinds)
         if len(kinds) >= ENOUGH_WORDS / 2 and short > MOST * len(kinds):

@@ -62,8 +62,9 @@ def _unbroken(text: str) -> Iterator[Sign]:
 
 def _special(text: str) -> Iterator[Sign]:
     found = SPECIAL.findall(text)
-    if len(found) > ENOUGH and sum(map(len, found)) > 0.5 * len(text):
-        yield Sign("numerics.garbage", 1, f"{len(found)} special tokens are most of the text")
+    # Turns of a chat that goes on by itself have words between them.
+    if len(found) > ENOUGH and sum(map(len, found)) > 0.75 * len(text):
+        yield Sign("numerics.garbage", 0.6, f"{len(found)} special tokens are most of the text")
 
 
 def _escaped(text: str) -> Iterator[Sign]:
@@ -75,6 +76,12 @@ def _escaped(text: str) -> Iterator[Sign]:
 def _soup(text: str) -> Iterator[Sign]:
     for found in UNPARTED.findall(text):
         rows, signs = SORTS.findall(found), {char for char in found if not char.isalnum()}
-        if len(signs) >= LETTERS and found.isascii() and len(found) <= SORT * len(rows):
+        if len(signs) >= LETTERS and found.isascii() and len(found) <= SORT * len(rows) and _even(found):
             yield Sign("numerics.garbage", 0.6, f"{len(found)} letters, digits and signs in no order")
             return
+
+
+def _even(text: str) -> bool:
+    """Say whether no sort of character is rare in it: programs have few capitals and digits."""
+    least = 0.1 * len(text)
+    return all(sum(map(sort, text)) >= least for sort in (str.islower, str.isupper, str.isdigit))

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from relight.attempts.judge.form import Sign
@@ -18,9 +18,13 @@ NEW_SENTENCE = re.compile(r"[.!?\u06d4\u0964]\s+[\"'\u201c\u00ab]?(\w)")
 VOWELS = frozenset("aeiouyw\u00e6\u0153\u00f8\u0131")
 MUTE = re.compile(r"[bcdfghjklmnpqrstvxz]{6,}")
 SOUP = re.compile(r"[.,;:!?-]{40,}")
-DIGITS = re.compile(r"(?<![\d.,])\d{100,}")
+# A long number is a fraction or the result of a sum where it is sound.
+DIGITS = re.compile(r"(?<![\d.,=])(?<!= )\d{100,}")
+BRACKETS = re.compile(r"[()\[\]{}]{40,}")
+MIXED = re.compile(r"[a-z][A-Z][a-z]|[A-Z][a-z][A-Z]|^[a-z][A-Z]")
 NUMBERS = re.compile(r"\d+(?: \d+){24,}")
 ENOUGH = 20
+NOTES = 7
 FEW = 0.15
 SPARSE = 0.05
 """Marks per word below which a text has none to speak of."""
@@ -30,10 +34,13 @@ SAME = 0.97
 """Share of words that come again after a fixed number of words, from which on a text is a loop and nothing else."""
 
 
-def texture(text: str) -> tuple[Sign, ...]:
-    """Return the signs that words, letters or numbers are strung together as no writer does."""
+def texture(text: str, common: Collection[str]) -> tuple[Sign, ...]:
+    """Return the signs that words, letters or numbers are strung together as no writer does.
+
+    `common` are the small words that running text cannot do without.
+    """
     words = [word.lower() for word in WORD.findall(text)]
-    return (*_words(words, text), *_letters(words, text), *_numbers(text), *_marks(text))
+    return (*_words(words, text, common), *_letters(words, text), *_cases(text), *_numbers(text), *_marks(text))
 
 
 def written(text: str) -> bool:
@@ -48,15 +55,16 @@ def written(text: str) -> bool:
 
 def _breath(piece: str) -> float:
     # East Asia writes about two characters where others write a word.
-    return len(WORD.findall(piece)) + sum(char >= "\u2e80" for char in piece) / 2
+    return len(piece.split()) + sum(char >= "\u2e80" for char in piece) / 2
 
 
-def _words(words: Sequence[str], text: str) -> Iterator[Sign]:
+def _words(words: Sequence[str], text: str, common: Collection[str]) -> Iterator[Sign]:
     count, kinds = len(words), len(set(words))
     bare = len(MARK.findall(text)) + text.count("\n") <= SPARSE * count
     twice = sum(a == b for a, b in pairwise(words))
-    few = (count >= 1.5 * ENOUGH and kinds <= FEW * count) or (count >= ENOUGH and bare and kinds <= 0.25 * count)
-    if few and not _loops(words):
+    # Labels, notes and steps are few words, too; only language has the small ones among them.
+    small = sum(word in common for word in words) >= 0.25 * count
+    if count >= ENOUGH and kinds <= FEW * count and small and not _loops(words):
         yield Sign("numerics.garbage", 0.6, f"{count} words are {kinds} different ones")
     elif count >= ENOUGH and bare and 0.35 * count <= twice < 0.8 * count:
         yield Sign("numerics.garbage", 0.6, f"{twice} of {count} words are the word before again")
@@ -73,13 +81,21 @@ def _loops(words: Sequence[str]) -> bool:
 
 def _letters(words: Sequence[str], text: str) -> Iterator[Sign]:
     tokens = text.split()
-    single = sum(len(token) == 1 and token.isalpha() and token.isascii() for token in tokens)
-    if len(tokens) >= 1.5 * ENOUGH and single >= 0.8 * len(tokens):
-        yield Sign("numerics.garbage", 0.6, f"{single} of {len(tokens)} words are single letters")
+    single = [token for token in tokens if len(token) == 1 and token.isalpha() and token.isascii()]
+    # Notes are letters set apart, of which there are seven.
+    if len(tokens) >= 1.5 * ENOUGH and len(single) >= 0.8 * len(tokens) and len(set(single)) > NOTES:
+        yield Sign("numerics.garbage", 0.6, f"{len(single)} of {len(tokens)} words are single letters")
     latin = [word for word in words if len(word) >= 3 and "a" <= word[0] <= "z"]
     mute = sum(VOWELS.isdisjoint(unicodedata.normalize("NFD", word)) or bool(MUTE.search(word)) for word in latin)
-    if len(latin) >= ENOUGH and mute >= 0.6 * len(latin):
+    if len(latin) >= ENOUGH and mute >= 0.6 * len(latin) and not written(text):
         yield Sign("numerics.garbage", 0.6, f"{mute} of {len(latin)} words cannot be spoken")
+
+
+def _cases(text: str) -> Iterator[Sign]:
+    words = WORD.findall(text)
+    mixed = sum(bool(MIXED.search(word)) for word in words)
+    if len(words) >= 0.75 * ENOUGH and mixed >= 0.5 * len(words):
+        yield Sign("numerics.garbage", 0.6, f"{mixed} of {len(words)} words mix small letters and capitals")
 
 
 def _numbers(text: str) -> Iterator[Sign]:
@@ -88,8 +104,9 @@ def _numbers(text: str) -> Iterator[Sign]:
     for row in NUMBERS.findall(text):
         numbers = [int(n) for n in row.split()[:60]]
         steps = [b - a for a, b in pairwise(numbers)]
-        # Who counts goes by steps; bits are written in rows, too.
-        if max(steps.count(s) for s in steps) < 0.5 * len(steps) and set(row) - set("01 "):
+        counted = all(s >= 0 for s in steps) or all(s <= 0 for s in steps)
+        # Who counts goes by steps, or one way only; bits are written in rows, too.
+        if not counted and max(steps.count(s) for s in steps) < 0.5 * len(steps) and set(row) - set("01 "):
             yield Sign("numerics.garbage", 0.6, f"a row of {len(numbers)} numbers")
             return
 
@@ -98,3 +115,5 @@ def _marks(text: str) -> Iterator[Sign]:
     found = SOUP.search(text)
     if found and len(set(found.group())) >= 3:
         yield Sign("numerics.garbage", 0.6, f"{len(found.group())} marks in a row")
+    elif found := BRACKETS.search(text):
+        yield Sign("numerics.garbage", 0.6, f"{len(found.group())} brackets in a row")
