@@ -6,7 +6,7 @@ from relight.reports import text
 from relight.reports.blocks import words
 from relight.reports.verdict import verdict, word_of
 from relight.words.attempt import LeverState, Record
-from relight.words.settings import Repair
+from relight.words.settings import Change, Repair
 from tests.reports.stories import healthy
 
 
@@ -51,3 +51,20 @@ def test_what_a_moved_lever_costs_is_told_with_the_lever_alone() -> None:
     record = with_levers(LeverState("attention", 1, 2), changes=(moved,))
 
     assert "given up" not in words(verdict(record))
+
+
+def test_several_costs_are_named_by_what_costs_them() -> None:
+    changes = tuple(Repair(set={f"flag-{i}": i}, gives_up=f"much of thing {i}, and more") for i in range(2))
+    record = with_levers(LeverState("spec", 1, 1), changes=changes)
+
+    assert "something was given up by --flag-0 0 and --flag-1 1." in words(verdict(record))
+
+
+def test_a_run_that_begins_elsewhere_says_that_an_earlier_one_spoke_against_what_was_asked() -> None:
+    record = healthy()
+    asked = record.attempts[0].settings.changed(Change(set={"other-flag": 1}))
+    first = replace(record.attempts[0], because="as the playbook asks")
+
+    told = " ".join(text.render(replace(record, asked=asked, attempts=(first, *record.attempts[1:]))).split())
+
+    assert "What an earlier run learned speaks against the settings as asked (--forget drops it)." in told

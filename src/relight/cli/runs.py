@@ -69,7 +69,9 @@ def stop(shared: Common, *, run: str | None) -> int:
     record = record_of(folder)
     stopped = stop_servers(shared, folder, record)
     at = stamp(SystemClock().now())
-    changes: dict[str, Any] = {"environment": {**record.environment, "stopped": at}}
+    # Of a run that left nothing running nothing was stopped.
+    ended = stopped or record.state in {"healthy", "running", "interrupted", "unreachable"}
+    changes: dict[str, Any] = {"environment": {**record.environment, **({"stopped": at} if ended else {})}}
     if record.state in {"running", "interrupted", "unreachable"}:
         changes |= {"state": "interrupted", "reason": "stopped by hand", "ended": at}
     mark(folder, at=at, changes=changes)

@@ -52,6 +52,7 @@ from relight.words.settings import Repair, Settings
 
 _SURE = 0.999
 _LONGEST = 160
+_LEARNED = "what an earlier run learned speaks against the settings as asked (`--forget` drops it)"
 _AS_ASKED = "as the playbook asks"
 
 
@@ -101,11 +102,9 @@ def _begun(step: Step) -> list[Block]:
     """Tell of the first attempt; a run may begin elsewhere than where it was asked to."""
     if not step.edits:
         return [Para(("The settings as asked for.",))]
-    why = (
-        (*sentence(step.attempt.because), " The lines show what differs from what was asked for.")
-        if step.attempt.because
-        else ()
-    )
+    # What differs from the start was not changed by this run: an earlier one spoke against what was asked for.
+    said = step.attempt.because if step.attempt.because != _AS_ASKED else _LEARNED
+    why = (*sentence(said), " The lines show what differs from what was asked for.") if said else ()
     return [Edits("begins", step.edits, why or _because(step))]
 
 

@@ -70,5 +70,7 @@ def _told(levers: Sequence[LeverState], wanted: Callable[[LeverState], bool], on
 
 
 def _spent(changes: Sequence[Repair]) -> str:
-    costs = list(given_up(changes))
-    return f"{in_few(costs, _MOST)} {'was' if len(costs) == 1 else 'were'} given up" if costs else ""
+    costs = given_up(changes)
+    if len(costs) < 2:
+        return "".join(f"{cost} was given up" for cost in costs)
+    return f"something was given up by {in_few([edit for edits in costs.values() for edit in edits], _MOST)}"
