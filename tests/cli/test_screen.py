@@ -92,6 +92,12 @@ def test_a_refused_candidate_says_which_rung_refused_it() -> None:
     assert lines[0] == "08:00:04  attempt 2  refused by validate"
 
 
+def test_a_server_that_is_still_ending_has_not_crashed_twice() -> None:
+    ending = event("crashed", 1, reason="the log shows the end", waiting=True)
+
+    assert shown((ending,)).splitlines() == ["08:00:04  attempt 1  the log shows the end"]
+
+
 def test_quiet_shows_nothing() -> None:
     assert shown(RUN, quiet=True) == ""
     assert shown(RUN, quiet=True, terminal=True) == ""

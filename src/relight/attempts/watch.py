@@ -194,6 +194,9 @@ def _ended_at(vigil: Vigil, status: Status) -> str | None:
     return stamp(status.ended - (known.facts.clock_offset if known else 0.0)) if status.ended else None
 
 
+ENDING = "the log shows the end; waiting for the process to go"
+
+
 def _dying(vigil: Vigil) -> Ending | None:
     """A server whose log shows the end and that does not go: it gets its time, then it counts as crashed."""
     if not vigil.shows_end:
@@ -201,7 +204,7 @@ def _dying(vigil: Vigil) -> Ending | None:
         return None
     if vigil.fatal is None:
         vigil.fatal = vigil.now
-        vigil.site.tell("crashed", vigil.attempt.n, reason="the log shows the end; waiting for the process to go")
+        vigil.site.tell("crashed", vigil.attempt.n, reason=ENDING, waiting=True)
     if vigil.now - vigil.fatal < GRACE:
         return None
     vigil.site.note("crashed", vigil.attempt.n, reason="the log shows the end and the process stays")

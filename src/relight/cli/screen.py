@@ -2,7 +2,7 @@
 
 What it expects of events (all of it may be missing): probed{gpus, version}; asked{candidates, refused};
 launched{rung, because, settings or set_attempt.settings}; phase{name, i, n, memory}; marked{text, memory};
-crashed/hung{exit, reason}; diagnosed{diagnosis, rung}; changed{because, wait}; judged{verdict, notes};
+crashed/hung{exit, reason, waiting}; diagnosed{diagnosis, rung}; changed{because, wait}; judged{verdict, notes};
 healthy{final}; run_ended{state, reason}. `memory` is MiB on the fullest card, now.
 """
 

@@ -97,6 +97,8 @@ def _phase(seen: Seen) -> tuple[Said, ...]:
 
 
 def _crashed(seen: Seen) -> tuple[Said, ...]:
+    if seen.data.get("waiting"):
+        return ((seen.about, str(seen.data.get("reason") or "is ending"), "yellow"),)
     how = seen.data.get("exit")
     end = ended_by(how) if isinstance(how, Exit) else ""
     # Which phase it broke in is the diagnosis' to say: ranks are not all where the last line came from.
