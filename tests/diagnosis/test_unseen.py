@@ -199,3 +199,13 @@ def test_a_line_of_source_with_an_annotation_is_no_exception() -> None:
     assert kind(*log) == "comm.nccl"
     assert (cause := read(*log).cause)
     assert cause.line == len(log)
+
+
+def test_the_flags_that_steer_the_place_of_a_failure_are_its_suspects() -> None:
+    argv = ("--model-path", "m", "--moe-runner-backend", "flashinfer_trtllm", "--attention-backend", "fa3")
+    lines = raised("RuntimeError: the moon is full", "sglang/srt/layers/moe/moe_runner.py run")
+
+    found = read(*lines, argv=argv).cause
+
+    assert found
+    assert found.suspects == ("moe-runner-backend",)

@@ -73,6 +73,12 @@ class Place:
         asked = [n for a in self.found for n in a.on if _switches(self.given.value(n), a.off)] if self.bare else []
         return tuple(dict.fromkeys(n for name in asked if (n := self.given.written(name))))
 
+    def steered(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the flags that steer the nearest part of the engine, () where a failure may show elsewhere."""
+        near = (self.inside or self.found)[:1] if self.sure else ()
+        patterns = [p for area in near for p in (*area.on, *area.flags)]
+        return tuple(n for n in dict.fromkeys(names) if _among(n, patterns))
+
     @property
     def bare(self) -> bool:
         """Say whether only what can be switched off is spoken of."""

@@ -117,11 +117,12 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
     # A condition that was read says more than the message that goes with it.
     stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
     facts = {**stated, **cause.facts, **summed.facts}
+    blames = tuple(dict.fromkeys((*cause.blames, *place.blamed)))
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
     return replace(
         base,
         verdict="failed",
-        cause=replace(cause, facts=facts, blames=tuple(dict.fromkeys((*cause.blames, *place.blamed)))),
+        cause=replace(cause, facts=facts, blames=blames, suspects=place.steered((*blames, *given.flags))),
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),

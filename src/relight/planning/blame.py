@@ -18,13 +18,19 @@ def blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: Vie
     """Return what the cause blames, a bound where its sums give one."""
     limits = bounds.terms_of(cause.facts, effective, ground, view)
     bounded = {t.name for t in limits}
-    firsts = [ground.names.canonical(n) for n in cause.blames if ground.names.has(n)]
+    firsts = _nearest([ground.names.canonical(n) for n in cause.blames if ground.names.has(n)], cause, ground)
     flags = [
         _worse(terms.same(n, view, ground.names, resolved=_resolved(n, effective, ground)), cause, ground)
         for n in firsts
         if n not in bounded
     ]
     return (*limits, *flags, *(terms.same(n, view, ground.names, env=True) for n in cause.blames_env))
+
+
+def _nearest(firsts: list[str], cause: Cause, ground: Ground) -> list[str]:
+    """Return of the blamed flags those that steer the place of the failure, all where none of them does."""
+    near = {ground.names.canonical(n) for n in cause.suspects}
+    return [n for n in firsts if n in near] or firsts
 
 
 def _worse(term: Term, cause: Cause, ground: Ground) -> Term:

@@ -10,6 +10,7 @@ from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.lessons import Lesson
 from relight.planning.names import View
+from relight.planning.passing import signature_of
 from relight.planning.search import Found
 from relight.words.attempt import Attempt
 
@@ -48,9 +49,21 @@ class Idle:
         for attempt in self.history.failures:
             cause = attempt.diagnosis.cause if attempt.diagnosis else None
             read = attempt.diagnosis is not None and attempt.diagnosis.constraint is not None
-            if attempt.launched and cause is not None and cause.fingerprint and not read:
-                groups.setdefault(cause.fingerprint, []).append(attempt)
+            if attempt.launched and cause is not None and not read and (print_ := self._mark(attempt)):
+                groups.setdefault(print_, []).append(attempt)
         return {print_: group for print_, group in groups.items() if len(group) > 1}
+
+    def _mark(self, attempt: Attempt) -> str:
+        """Return what names a failure: its signature where that is a specific one, however its lines differed."""
+        signature, cause = signature_of(attempt, self.history.ground), attempt.diagnosis and attempt.diagnosis.cause
+        if signature is None or signature.generic or not cause:
+            return cause.fingerprint if cause else ""
+        return f"{signature.id} in {cause.phase}"
+
+    def _about(self, lesson: Lesson, marks: set[str]) -> bool:
+        """Say whether a lesson was taught by some of these failures alone."""
+        taught = [a for a in self.history.failures if a.n in lesson.attempts]
+        return bool(taught) and all(self._mark(a) in marks for a in taught)
 
     def _differing(self, one: Attempt, other: Attempt) -> Iterator[tuple[Name, set[Any]]]:
         yield from _differing(self.history.view(one), self.history.view(other))
@@ -81,7 +94,7 @@ class Idle:
         if not indifferent or self._known(view) or ground.findings(settings) or history.resolved_as(settings):
             return None
         against = [t for t in self.lessons if t.holds(view, ground)]
-        if any(t.hard or t.fails or t.fingerprint not in indifferent for t in against):
+        if any(t.hard or t.fails or not self._about(t, indifferent) for t in against):
             return None
         return Found(node, settings, view)
 

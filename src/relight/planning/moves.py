@@ -119,10 +119,16 @@ def _next_values(first: str, ladder: tuple[FlagValue, ...], view: View, ground: 
     return [v for v, s in zip(ladder, steps, strict=True) if not numbers or (isinstance(s, int | float) and s < now)]
 
 
-def anywhere(node: Node, view: View, repairs: Iterable[Repair], ground: Ground) -> Iterable[Node]:
-    """Return every node one change away from one that failed for a reason nobody could name."""
+def anywhere(
+    node: Node, view: View, repairs: Iterable[Repair], ground: Ground, suspects: Iterable[str] = ()
+) -> Iterable[Node]:
+    """Return every node one change away from one that failed for a reason nobody could name.
+
+    The levers that steer the place where it failed come first; of what costs the same, that decides.
+    """
     yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
-    for lever in range(len(ground.levers)):
+    near = {i for n in suspects for i in ground.mentioned.get((ground.names.canonical(n), False), ())}
+    for lever in sorted(range(len(ground.levers)), key=lambda i: i not in near):
         yield from at_other_positions(node, lever, ground)
     if not any(r.origin == "isolation" for r in node.repairs):
         yield from (node.plus(r) for r in unsettings(view, ground))

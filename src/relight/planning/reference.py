@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from relight.planning.ground import Ground, Node
 from relight.planning.history import History
+from relight.planning.names import View
+from relight.planning.passing import signature_of
 from relight.planning.settings import keeps
 from relight.words.attempt import Attempt
 from relight.words.settings import Origin, Repair, Settings
@@ -90,7 +93,7 @@ def _difference(ours: Settings, theirs: Settings, ground: Ground) -> Repair:
 def suspects_halved(history: History) -> Iterator[Node]:
     """Yield, after a failure nobody could name, settings that go halfway back to those known to work."""
     last, good = history.last, history.ground.world.known_good or _fallback(history.ground)
-    if last is None or good is None or last not in history.failures or _named(last):
+    if last is None or good is None or last not in history.failures or _named(last, history.ground):
         return
     suspects = _suspects(last, good, history)
     half = suspects[: (len(suspects) + 1) // 2]
@@ -99,19 +102,33 @@ def suspects_halved(history: History) -> Iterator[Node]:
         yield node
 
 
-def _named(attempt: Attempt) -> bool:
-    cause = attempt.diagnosis.cause if attempt.diagnosis else None
-    return cause is not None and bool(cause.blames or cause.blames_env or cause.signature)
+def _named(attempt: Attempt, ground: Ground) -> bool:
+    """Say whether a failure points at something: what only fits its kind does not."""
+    cause, signature = attempt.diagnosis.cause if attempt.diagnosis else None, signature_of(attempt, ground)
+    told = cause is not None and bool(cause.blames or cause.blames_env)
+    return told or (signature is not None and not signature.generic)
 
 
-def _suspects(last: Attempt, good: Settings, history: History) -> list[str]:
-    """Return the flags that differ from the good settings in every failure of this kind."""
-    ground = history.ground
-    theirs = ground.names.view(good).flags
-    alike = [history.view(a).flags for a in history.failures if _print(a) == _print(last)]
-    now = history.view(last).flags
-    names = sorted({*now, *theirs})
+def _suspects(last: Attempt, good: Settings, history: History) -> list[tuple[str, bool]]:
+    """Return the flags and (True) variables that differ from the good settings in every failure of this kind.
+
+    Those that steer the place of the failure come first.
+    """
+    theirs, now = _values(history.ground.names.view(good)), _values(history.view(last))
+    alike = [_values(history.view(a)) for a in history.failures if _print(a) == _print(last)]
+    cause = last.diagnosis.cause if last.diagnosis else None
+    near = {history.ground.names.canonical(n) for n in (cause.suspects if cause else ())}
+    free = [n for n in {*now, *theirs} if not _protected(n, history.ground)]
+    names = sorted(free, key=lambda n: (n[0] not in near, n[1], n[0]))
     return [n for n in names if now.get(n) != theirs.get(n) and all(f.get(n) == now.get(n) for f in alike)]
+
+
+def _protected(name: tuple[str, bool], ground: Ground) -> bool:
+    return name[0] in ground.guard.env if name[1] else ground.guard.protected(name[0])
+
+
+def _values(view: View) -> dict[tuple[str, bool], Any]:
+    return {(n, False): v for n, v in view.flags.items()} | {(n, True): v for n, v in view.env.items()}
 
 
 def _print(attempt: Attempt) -> str:
@@ -119,12 +136,15 @@ def _print(attempt: Attempt) -> str:
     return cause.fingerprint if cause else str(attempt.outcome)
 
 
-def _halfway(last: Attempt, good: Settings, names: list[str], ground: Ground) -> Node | None:
+def _halfway(last: Attempt, good: Settings, names: list[tuple[str, bool]], ground: Ground) -> Node | None:
     choice = tuple(last.choice.get(lever.name) for lever in ground.levers)
     written = {ground.names.canonical(n): v for n, v in good.flags.items()}
+    flags, env = [n for n, is_env in names if not is_env], [n for n, is_env in names if is_env]
     repair = Repair(
-        set={ground.names.spell(n): written[n] for n in names if n in written},
-        unset=tuple(ground.names.spell(n) for n in names if n not in written),
+        set={ground.names.spell(n): written[n] for n in flags if n in written},
+        unset=tuple(ground.names.spell(n) for n in flags if n not in written),
+        set_env={n: good.env[n] for n in env if n in good.env},
+        unset_env=tuple(n for n in env if n not in good.env),
         why="half of what differs from the settings known to work",
         origin="operator",
         cost=0.0,

@@ -122,7 +122,8 @@ class Search:
             self._put_off(node, price, view, condemned)
         elif (attempts := self._failed(settings, view)) or view.key in self.avoid:
             repairs = [r for a in attempts if a.diagnosis for r in a.diagnosis.repairs]
-            self.add(moves.anywhere(node, view, repairs, self.ground))
+            causes = [a.diagnosis.cause for a in attempts if a.diagnosis and a.diagnosis.cause]
+            self.add(moves.anywhere(node, view, repairs, self.ground, [n for c in causes for n in c.suspects]))
         else:
             yield Found(node, settings, view)
 

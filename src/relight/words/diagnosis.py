@@ -64,7 +64,10 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Cause:
-    """The root cause, with the line that shows it."""
+    """The root cause, with the line that shows it.
+
+    `blames` are the flags that can bring such a failure about, `suspects` those that steer the place it happened at.
+    """
 
     family: str
     kind: str
@@ -80,6 +83,7 @@ class Cause:
     blames: tuple[str, ...] = ()
     blames_env: tuple[str, ...] = ()
     alters_weights: bool = False
+    suspects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
