@@ -115,7 +115,7 @@ def test_a_spent_budget_names_the_last_cause_and_what_would_come_next() -> None:
 
     page = " ".join(text.render(held).split())
 
-    assert "The 2 launches allowed are used up. The last launch (attempt 2) crashed: The draft model" in page
+    assert "The 2 launches allowed are used up. The last launch, attempt 2, crashed: The draft model" in page
     assert "Next it would try: mscclpp at variant 1 (--enable-mscclpp)." in page
 
 

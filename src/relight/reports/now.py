@@ -238,7 +238,7 @@ def _shown_by(record: Record) -> list[Block]:
     cause = diagnosis.cause if diagnosis else None
     if cause is None or not cause.text.strip():
         return []
-    text = shorten(cause.text, _LONGEST, placeholder=" ...")
+    text = shorten(cause.text.rstrip("."), _LONGEST, placeholder=" ...")
     tells = prose(f"; `relight explain {cause.kind}` tells what is known of it") if cause.kind != "unknown" else ()
     return [Para(("It was seen in: ", Code(text), *tells, "."))]
 

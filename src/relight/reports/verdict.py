@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from textwrap import shorten
 
 from relight.reports.blocks import Prose, Tone
 from relight.reports.price import price
@@ -24,6 +25,8 @@ _WORDS: dict[State, str] = {
 }
 AND_NEXT = "; next: "
 """What stands in a reason before the step that would come next."""
+_LONGEST = 95
+"""Characters of a cause in a verdict, which has two lines; what is longer is told with its attempt."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?) s are over")
 _TONES: dict[State, Tone] = {
     "healthy": "good",
@@ -115,14 +118,12 @@ def _ended(attempt: Attempt) -> str:
 
 def _cause(attempt: Attempt) -> str:
     said = why_failed(attempt.diagnosis) or next(iter(attempt.judged), "") or "no cause is known"
-    return said.rstrip(".")
+    return shorten(said.rstrip("."), _LONGEST, placeholder=" ...")
 
 
 def _exhausted(record: Record) -> str:
     attempt = furthest(record)
-    tail = (
-        f" The launch that got furthest (attempt {attempt.n}) {_ended(attempt)}: {_cause(attempt)}." if attempt else ""
-    )
+    tail = f" Attempt {attempt.n} got furthest and {_ended(attempt)}: {_cause(attempt)}." if attempt else ""
     return f"No settings within the playbook's limits work: {_launches(record)}, none healthy.{tail}"
 
 
@@ -152,7 +153,7 @@ def _stopped(record: Record) -> str:
     said = f"the time allowed, {span(allowed)}, is over" if allowed else said
     attempt = last_launch(record)
     if said and record.state == "budget" and attempt:
-        return f"{capital(said)}. The last launch (attempt {attempt.n}) {_ended(attempt)}: {_cause(attempt)}."
+        return f"{capital(said)}. The last launch, attempt {attempt.n}, {_ended(attempt)}: {_cause(attempt)}."
     if not said and attempt and attempt.outcome not in {None, "healthy"}:
         said = f"the last launch {_ended(attempt)}: {_cause(attempt)}"
     return f"{capital(said)}." if said else f"{_WORDS[record.state]} after {_launches(record)}."
