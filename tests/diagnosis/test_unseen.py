@@ -61,10 +61,70 @@ def test_an_unknown_text_is_what_fails_where_it_was_raised(error: str, place: st
         ("ValueError: Could not find AutoProcessor for the model", "model.processor"),
         ("RuntimeError: CUDA_VISIBLE_DEVICES has 2 devices but tp=4 is requested", "env.gpu_count"),
         ("AssertionError: fa3 or triton is required for the acme model but got ascend", "assertion.backend"),
+        ("RuntimeError: the acme driver of this GPU: driver version too old", "env.driver"),
+        ("OSError: this is a gated model, ask for access to it first", "model.auth"),
+        ("RuntimeError: acme tile: 160 KB of shared memory exceed the limit", "kernel.shared_memory"),
+        ("RuntimeError: HIP error: the moon is full", "kernel.launch_failure"),
+        ("ValueError: non-finite values in the logits of row 3", "numerics.nan"),
+        ("RuntimeError: the page pool leaked 12 pages", "assertion.kv_leak"),
+        ("RuntimeError: insufficient memory left for the mamba states", "oom.gpu.mamba_cache"),
+        ("RuntimeError: NCCL transport: out of memory while a channel was made", "oom.gpu.comm"),
+        ("AssertionError: assert cfg.n_heads % ranks == 0", "assertion.model"),
+        ("ValueError: SGLANG_ACME_DEPTH must be a power of two", "args.conflict"),
+        ("RuntimeError: No supported CUDA architectures found for family [12]", "kernel.unsupported_arch"),
+        ("RuntimeError: the acme JIT failed to compile kernel fwd.cu", "kernel.jit_compile"),
+        ("RuntimeError: the cache folder is not writable", "env.permission"),
     ],
 )
 def test_an_unknown_text_is_what_its_words_speak_of(error: str, expected: str) -> None:
     assert kind(error) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("acme_wna quantization is currently not supported on this platform", "model.quantization"),
+        ("could not find a chat template for the model", "model.processor"),
+        ("14 tensors are missing in the checkpoint", "model.weights"),
+    ],
+)
+def test_an_excerpt_of_the_message_alone_is_read_as_one(text: str, expected: str) -> None:
+    assert kind(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  warnings.warn('Only CUDA supports AWQ quantization currently.')",
+        "/opt/acme/awq.py:87: UserWarning: Only CUDA supports AWQ quantization currently.",
+        "[--quantization QUANTIZATION] [--kv-cache-dtype {auto,fp8_e5m2}]",
+    ],
+)
+def test_warnings_and_help_are_not_read_as_messages(text: str) -> None:
+    assert kind(text) in {"unknown", "healthy"}
+
+
+def test_frames_that_only_pass_a_call_on_are_not_where_it_was_raised() -> None:
+    places = ("sgl_kernel/elementwise.py rmsnorm", "torch/_ops.py __call__", "torch/nn/modules/module.py _call_impl")
+
+    assert kind(*raised("RuntimeError: the moon is full", SCHEDULER, *places)) == "kernel.unsupported_shape"
+
+
+def test_a_wrapper_that_repeats_a_message_leaves_the_cause_to_what_it_repeats() -> None:
+    found = read(
+        "Traceback (most recent call last):",
+        f'  File "{SITE}/sglang/srt/model_executor/cuda_graph_runner.py", line 7, in capture',
+        "RuntimeError: the acme checkpoint is missing 14 tensors",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        f'  File "{SITE}/sglang/srt/model_executor/cuda_graph_runner.py", line 9, in __init__',
+        "Exception: Capture cuda graph failed: the acme checkpoint is missing 14 tensors",
+    ).cause
+
+    assert found
+    assert (found.kind, found.line) == ("model.weights", 3)
 
 
 def test_an_unknown_text_is_less_certain_than_a_known_one() -> None:

@@ -44,7 +44,7 @@ def _pattern(item: Mapping[str, Any], patience: Mapping[str, float], place: str)
 
 def _literals(item: Mapping[str, Any], place: str) -> tuple[str, ...]:
     """Return the texts of which a marked line holds one; frames are no lines."""
-    if item["role"] in {"frame", "routine"}:
+    if item["role"] in {"frame", "through", "routine"}:
         return ()
     found = tuple(item.get("literal", ())) or tuple(sorted(literals(item["regex"])))
     if not found:

@@ -11,6 +11,9 @@ from relight.logs.records import Record
 from relight.words.signature import Role
 
 SHORTEST_WRAPPED = 40
+SHORTEST_PASSED_ON = 12
+LEAST = 2.0
+"""Characters of text that a claim must ask for to say more than that something was raised."""
 _INSIDE = re.compile(
     r"\b(?P<type>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*)|\((?P<q>['\"])(?P<quoted>.*?)(?P=q),?\))"
 )
@@ -69,7 +72,8 @@ def _exceptions(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
 def _judged(block: Block, evidence: Evidence, matcher: Matcher) -> Candidate:
     phase = _phase_of(block, evidence)
     block.more = _without_advice(block, matcher)
-    claims = [c for text in _texts(block) for c in matcher.claims(text, places=block.places, phase=phase)]
+    places = dict.fromkeys((block.places, evidence.progress.marks.inside(block.places)))
+    claims = [c for text in _texts(block) for at in places for c in matcher.claims(text, places=at, phase=phase)]
     best = max(claims, key=lambda c: c.strength, default=None)
     return Candidate(evidence.index(block.number), block.end, block.text(), phase, best, block)
 
@@ -114,9 +118,19 @@ def _named_block(judged: list[Candidate]) -> Candidate | None:
 def _block_by_link(judged: list[Candidate]) -> Candidate:
     rooted = [c for c in judged if c.role == "root"] or judged
     last = rooted[-1]
+    wrapped = next((c for c in rooted[:-1] if _told_by(last, c)), None)
+    if wrapped is not None:
+        return wrapped
     if last.block is not None and (last.block.link == "during" or _for_the_user(last.text)):
         return last
     return rooted[0]
+
+
+def _told_by(outer: Candidate, inner: Candidate) -> bool:
+    """Say whether an exception only passes on the message of one that its own words explain."""
+    message = inner.block.message if inner.block else ""
+    asked = inner.claim.strength[1] if inner.claim else 0.0
+    return len(message) >= SHORTEST_PASSED_ON and message in outer.text and asked > LEAST
 
 
 def _for_the_user(text: str) -> bool:

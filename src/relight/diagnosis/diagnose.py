@@ -17,6 +17,7 @@ from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
 from relight.diagnosis.source.wishes import Wishes, general_wishes
+from relight.diagnosis.spoken import EXCERPT, spoken
 from relight.diagnosis.wants import SourceReading, read_source, wants_of
 from relight.logs.lines import Line, shown
 from relight.words.attempt import Exit
@@ -27,8 +28,6 @@ from relight.words.knowledge import Knowledge
 UNUSUAL = 5
 FOREIGN = 6
 """Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
-EXCERPT = 12
-"""Lines below which a log that only warns is somebody's excerpt of the warning, not a start that was cut."""
 OF_ENGINES = (
     "kernel.",
     "oom.gpu.",
@@ -97,6 +96,8 @@ def _last_complete(
         choice = with_draft(choose(found, evidence), evidence, ask)
         if running or choice.root or evidence.progress.ready or group is groups[0]:
             break
+    if not (running or choice.root or evidence.progress.ready):
+        choice = choose(spoken(evidence, ask), evidence)
     evidence.ours = evidence.ours or len(groups) > 1
     return evidence, found, choice
 

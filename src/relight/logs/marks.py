@@ -28,12 +28,19 @@ class Marks:
 
     def __init__(self, phases: Iterable[PhasePattern]) -> None:
         compiled = [(p, re.compile(p.regex)) for p in phases]
-        self._patterns = [(p, regex) for p, regex in compiled if p.role not in {"frame", "routine"}]
+        self._patterns = [(p, regex) for p, regex in compiled if p.role not in {"frame", "through", "routine"}]
         self._frames = [(p.phase, regex) for p, regex in compiled if p.role == "frame"]
+        self._through = [regex for p, regex in compiled if p.role == "through"]
 
     def phase_of_frames(self, places: str) -> str | None:
         """Return the phase that a traceback's frames show ("file function", one a line), None where they do not."""
         return next((phase for phase, regex in self._frames if regex.search(places)), None) if places else None
+
+    def inside(self, places: str) -> str:
+        """Return the frames without the innermost ones that only pass a call on to compiled code."""
+        for regex in self._through:
+            places = regex.sub("", places)
+        return places
 
     def feed(self, line: Line) -> tuple[Mark, ...]:
         """Return the marks on one line; a bar that was redrawn counts with its last state."""

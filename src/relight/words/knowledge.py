@@ -10,7 +10,7 @@ from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
 _T = TypeVar("_T")
-MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame", "routine"]
+MarkRole: TypeAlias = Literal["begin", "end", "progress", "point", "ready", "fact", "frame", "through", "routine"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class PhasePattern:
     """A line that marks a phase. `regex` is searched in the message after the prefix was taken off.
 
     With role "frame" it is searched in the frames of a traceback instead ("path/file.py function", one a line).
+    Role "through" are the innermost frames that only pass a call on to compiled code.
     Role "routine" are whole lines of everyday serving that show nothing and need not be looked at.
     `patience` is how long (seconds) the phase may stay silent without a sign of life. One of `literal` (lower case)
     occurs in every line that matches; () where that is not known.
