@@ -182,3 +182,40 @@ def test_what_is_known_of_a_failure_is_marked_where_its_own_line_does_not_say_it
 
     assert "4 > OutOfResources" in told
     assert "^ its details" in told
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        (LogLine(4, "RuntimeError: NCCL error: unhandled system error"), LogLine(5, "host0 [0] NCCL INFO comm 0x1"),
+         LogLine(6, "host0 [0] misc/socket.cc:187 NCCL WARN connect failed")),
+        (LogLine(4, "DistBackendError: NCCL error in: a.cpp:1333"), LogLine(5, "Last error:"),
+         LogLine(6, "socketStartConnect: Connect to 10.0.0.1 failed : No route to host")),
+    ],
+)  # fmt: skip
+def test_why_a_library_failed_is_marked_beside_the_error_that_only_says_that_it_did(
+    around: tuple[LogLine, ...],
+) -> None:
+    cause = Cause("comm", "comm.nccl", "nccl-system", "f", 4, around[0].text, None, None, 0.7, "")
+
+    told = page.render(Diagnosis("server.log", "failed", cause=cause), around)
+
+    assert "  6 > " in told
+    assert "^ its details" in told
+    assert "  5 | " in told
+
+
+def test_a_log_that_only_tells_of_another_death_says_where_it_was_cut() -> None:
+    cause = Cause("comm", "comm.peer_died", "sigquit", "f", 1, "a child failed", None, None, 0.4, "A child failed")
+
+    told = " ".join(page.render(Diagnosis("a.log", "failed", cause=cause), ends=CUT).split())
+
+    assert "a.log:3 is where the log ends in the middle of an error" in told
+
+
+def test_a_flag_that_the_command_does_not_hold_need_not_go() -> None:
+    repair = Repair(set={"attention-backend": "triton"}, unset=("decode-attention-backend",), why="it runs everywhere")
+    found = replace(CAPTURE_OOM, repairs=(repair,))
+
+    assert "decode-attention-backend" not in page.render(found, argv=("--tp-size", "8"))
+    assert "- --decode-attention-backend" in page.render(found)

@@ -15,6 +15,10 @@ _DETAILS = "its details"
 _MESSAGE = 4
 """Lines after the one that names an exception that may still be its message."""
 _TELLING = 2
+_OF_LIBRARIES = "comm"
+_REASON = re.compile(r"\bWARN\b")
+_LAST_ERROR = re.compile(r"^\s*Last error:\s*$")
+"""How libraries of collectives print why a call failed, apart from the error that the engine raises."""
 _LONGEST = 120
 """Characters of a guard that can still be read at a glance."""
 _FRAME = re.compile(r"""^((?:\[[^\]]*\]:?|\([^)]*\))?\s*File ")([^"]+)(?=")""")
@@ -45,6 +49,8 @@ def _marks(text: str, note: str) -> tuple[tuple[int, int, str], ...]:
 def _details(cause: Cause, lines: Mapping[int, str]) -> set[int]:
     """Return the lines right after the cause that hold what is known of it and its own line does not say."""
     own = cause.text
+    if cause.family == _OF_LIBRARIES and not _REASON.search(own):
+        return _reasons(lines, cause.line)
     wanted = [str(held) for held in cause.facts.values() if held is not None and not isinstance(held, bool)]
     wanted = [text for text in wanted if len(text) >= _TELLING and text not in own]
     after = range((cause.line or 0) + 1, (cause.line or 0) + 1 + _MESSAGE)
@@ -57,6 +63,13 @@ def last_lines(log: str, lines: Iterable[LogLine], last: LogLine, note: str) -> 
     chosen = [n for n in sorted(held) if n <= last.line][-_LAST:]
     rows = [Row(n, held[n], _whole(held[n], note) if n == last.line else ()) for n in chosen]
     return Excerpt("evidence", _place(log, last.line), _with_gaps(rows))
+
+
+def _reasons(lines: Mapping[int, str], line: int | None) -> set[int]:
+    """Return the line next to a bare error of a library in which it says why."""
+    near = sorted((n for n in lines if n != line), key=lambda n: abs(n - (line or n)))
+    told = [n for n in near if _REASON.search(lines[n]) or _LAST_ERROR.search(lines.get(n - 1, ""))]
+    return set(told[:1])
 
 
 def _framed(text: str) -> str:

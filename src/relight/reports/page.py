@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from textwrap import shorten
 
 from relight.reports.blocks import Edit, Excerpt
@@ -64,9 +65,9 @@ def render(
 def says_nothing(diagnosis: Diagnosis) -> bool:
     """Say whether a log names no failure: it may have been cut, and its last lines are what there is."""
     cause = diagnosis.cause
-    return (cause is None and diagnosis.verdict in {"unknown", "failed"}) or (
-        cause is not None and not cause.fingerprint
-    )
+    if cause is None:
+        return diagnosis.verdict in {"unknown", "failed"}
+    return not cause.fingerprint or cause.kind == _OTHERS
 
 
 def _cut_off(diagnosis: Diagnosis, cut: Cut, ends: Sequence[LogLine], width: int) -> list[str]:
@@ -203,6 +204,8 @@ def _done(diagnosis: Diagnosis) -> list[str]:
 
 def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:
     edits = edits_of(repair, settings)
+    # Where the command is known, what it does not hold need not go.
+    edits = (settings.flags and edits_of(_without_missing(repair, settings), settings)) or edits
     said = repair.why or f"change this: {', '.join(brief(edits))}"
     lines = wrap(said, width, "help: ")
     lines += [f"        {_edit(edit)}" for edit in edits]
@@ -211,6 +214,14 @@ def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:
     note += [f"gives up: {repair.gives_up}"] if repair.gives_up else []
     note += ["can alter answers"] if repair.alters_answers else []
     return lines + wrap("; ".join(note), width, _NOTE)
+
+
+def _without_missing(repair: Repair, settings: Settings) -> Repair:
+    return replace(
+        repair,
+        unset=tuple(name for name in repair.unset if name in settings.flags),
+        unset_env=tuple(name for name in repair.unset_env if name in settings.env),
+    )
 
 
 def _edit(edit: Edit) -> str:

@@ -25,7 +25,7 @@ _WORDS: dict[State, str] = {
 }
 AND_NEXT = "; next: "
 """What stands in a reason before the step that would come next."""
-_LONGEST = 95
+_LONGEST = 92
 """Characters of a cause in a verdict, which has two lines; what is longer is told with its attempt."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?) s are over")
 _TONES: dict[State, Tone] = {
