@@ -117,7 +117,7 @@ def test_a_rank_that_is_stopped_for_a_moment_is_left_alone(kept: Bench) -> None:
     host: Any = kept.scripted(lambda _: dying(4000.0))
     with_ranks(host, lambda now: "T" if 1000.0 < now < 1012.0 else "S")
 
-    assert [i.why for i in kept.run(ONE).incidents] == ["the server died"]
+    assert [i.why for i in kept.run(ONE).incidents] == ["the server died (signal 9)"]
 
 
 def test_a_server_that_begins_to_answer_nonsense_is_found_ill_and_started_again(kept: Bench) -> None:
@@ -148,7 +148,7 @@ def test_what_is_not_a_wrong_answer_does_not_end_a_healthy_server(kept: Bench, f
 
     record = kept.run(ONE, lambda _: dying(20_000.0, answers))
 
-    assert [i.why for i in record.incidents] == ["the server died"]
+    assert [i.why for i in record.incidents] == ["the server died (signal 9)"]
     assert record.incidents[0].healthy > 19_000.0
 
 
@@ -164,7 +164,7 @@ def test_a_host_that_is_out_of_reach_for_hours_does_not_end_the_watch(kept: Benc
     host.status = status
     record = kept.run(ONE)
 
-    assert [i.why for i in record.incidents] == ["the server died"]
+    assert [i.why for i in record.incidents] == ["the server died (signal 9)"]
     assert record.incidents[0].healthy > 29_000.0
     assert 14_000.0 < record.unreachable_seconds < 16_000.0
 

@@ -23,13 +23,23 @@ AWAY_LONGEST = 60.0
 """The longest pause between two tries to reach a host that is away; it is waited for a day."""
 
 
+def died(status: Status, when: str = "") -> str:
+    """Say how a server ended that was healthy."""
+    signal = status.exit.signal if status.state == "ended" else None
+    return status.reason or f"the server died{when}{f' (signal {signal})' if signal else ''}"
+
+
 class Guard:
-    """Watches one server. Nothing but the server's own faults ends the watch; our link and our time-outs do not."""
+    """Watches one server. Nothing but the server's own faults ends the watch; our link and our time-outs do not.
+
+    `seen` is the last that the host said of it.
+    """
 
     def __init__(self, site: Site, attempt: Attempt, book: Book) -> None:
         self.site, self.attempt, self.book = site, attempt, book
         self.ranks = Ranks(patience_of(site.order.playbook.engine).ranks)
         self.failures = 0
+        self.seen: Status | None = None
         self.asked = self.told = self.judged = site.clock.monotonic()
 
     def until_dead(self) -> str:
@@ -47,11 +57,11 @@ class Guard:
             self._tell()
 
     def _look(self) -> str:
-        status = self.site.host.status(self.site.attempt_id(self.attempt.n))
+        status = self.seen = self.site.host.status(self.site.attempt_id(self.attempt.n))
         return self._gone(status) or self._lost(status) or self._silent() or self._ill()
 
     def _gone(self, status: Status) -> str:
-        return "" if status.serves else status.reason or "the server died"
+        return "" if status.serves else died(status)
 
     def _lost(self, status: Status) -> str:
         """Look for ranks that died, or that somebody stopped, behind a parent that still answers."""

@@ -4,11 +4,12 @@ import re
 
 from relight.attempts.autopsy import with_autopsy
 from relight.attempts.clock import epoch
-from relight.attempts.guard import Guard
+from relight.attempts.guard import Guard, died
 from relight.attempts.judge.book import Book
 from relight.attempts.site import Site
 from relight.attempts.spent import of_today
 from relight.attempts.watch import Ending
+from relight.hosts.values import Status
 from relight.words.attempt import Attempt, Incident
 from relight.words.step import Plan, Spent
 
@@ -23,11 +24,12 @@ def stay(site: Site, book: Book) -> None:
     Launches after a death wait longer each time; what a day may cost is the playbook's budget of attempts.
     """
     attempt = site.record.attempts[-1]
-    why = Guard(site, attempt, book).until_dead()
+    guard = Guard(site, attempt, book)
+    why = guard.until_dead()
     if why.startswith("relight: hung: "):
         tree = site.host.status(site.attempt_id(attempt.n)).tree
         why = with_autopsy(site, attempt.n, Ending("hung", lines=(why,)), tree).lines[0]
-    incident(site, attempt, why)
+    incident(site, attempt, why, guard.seen)
     _pause(site)
 
 
@@ -38,11 +40,11 @@ def look_after(site: Site) -> None:
         return
     status = site.host.status(site.attempt_id(last.n))
     if not status.serves:
-        incident(site, last, status.reason or "the server died while nobody watched")
+        incident(site, last, died(status, " while nobody watched"), status)
 
 
-def incident(site: Site, attempt: Attempt, why: str) -> None:
-    """Journal that the healthy server of `attempt` is no longer one."""
+def incident(site: Site, attempt: Attempt, why: str, seen: Status | None = None) -> None:
+    """Journal that the healthy server of `attempt` is no longer one; `seen` is what the host said of its end."""
     healthy = max(0.0, site.clock.now() - epoch(attempt.ended or attempt.started))
     # What is read as a sentence of its own needs no name of the kind in front: the diagnosis gives that.
     new = Incident(attempt.n, site.stamp(), REMARK.sub("", why), healthy)
@@ -50,7 +52,10 @@ def incident(site: Site, attempt: Attempt, why: str) -> None:
         "crashed",
         attempt.n,
         record={"state": "running", "ended": None, "final": None, "incidents": (*site.record.incidents, new)},
-        attempt={"remarks": (why,) if why.startswith("relight: ") else ()},
+        attempt={
+            "remarks": (why,) if why.startswith("relight: ") else (),
+            "exit": seen.exit if seen and seen.state == "ended" else None,
+        },
         reason=new.why,
     )
 

@@ -111,7 +111,8 @@ def _failed(record: Record) -> str:
 
 
 def _ended(attempt: Attempt) -> str:
-    return {"sick": "gave wrong answers", "rejected": f"was {outcome(attempt)}"}.get(
+    died = "was healthy, then died" if attempt.diagnosis else "was healthy"
+    return {"healthy": died, "sick": "gave wrong answers", "rejected": f"was {outcome(attempt)}"}.get(
         attempt.outcome or "", outcome(attempt)
     )
 
@@ -132,8 +133,7 @@ def _running(record: Record) -> str:
     if attempt is None or not attempt.launched:
         where = "nothing has been launched yet"
     elif attempt.outcome:
-        end = "was healthy" if attempt.outcome == "healthy" else _ended(attempt)
-        where = f"attempt {attempt.n} {end}, and the next step is being chosen"
+        where = f"attempt {attempt.n} {_ended(attempt)}, and the next step is being chosen"
     elif attempt.phases:
         where = f"attempt {attempt.n} is in phase {attempt.phases[-1].name.replace('_', ' ')}"
     else:

@@ -92,7 +92,7 @@ def _letters(words: Sequence[str], text: str) -> Iterator[Sign]:
 
 
 def _cases(text: str) -> Iterator[Sign]:
-    words = WORD.findall(text)
+    words = [token for token in text.split() if token.isalpha()]
     mixed = sum(bool(MIXED.search(word)) for word in words)
     if len(words) >= 0.75 * ENOUGH and mixed >= 0.5 * len(words):
         yield Sign("numerics.garbage", 0.6, f"{mixed} of {len(words)} words mix small letters and capitals")
