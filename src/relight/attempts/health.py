@@ -19,6 +19,7 @@ from relight.hosts.values import HttpAnswer, HttpRequest, Status
 from relight.words.attempt import Attempt
 from relight.words.secret import Secret
 
+ON = frozenset({"1", "true", "yes", "on", "y", "t"})
 FAULTS: dict[str, Fault] = {"refused": "refused", "timeout": "timeout"}
 ANSWERS_EVERY = 0.05
 """Seconds to wait for answers between two looks at the log."""
@@ -35,7 +36,7 @@ class Interview:
         site = vigil.site
         self.vigil = vigil
         self._port, self._token = port_for(vigil.attempt), _token(site)
-        self._talk = session(site.order.playbook.health, book, _facts(site, vigil.attempt))
+        self._talk = session(site.order.playbook.health, book, _facts(site, vigil.attempt, book))
         self._next: Ask = next(self._talk)
         self._due = vigil.now
         self._out: list[Future[HttpAnswer]] = []
@@ -102,9 +103,10 @@ def port_for(attempt: Attempt) -> int:
     return port_of(attempt.settings) or DEFAULT_PORT
 
 
-def _facts(site: Site, attempt: Attempt) -> Facts:
+def _facts(site: Site, attempt: Attempt, book: Book) -> Facts:
     asked = attempt.settings.flags.get("speculative-algorithm")
-    return Facts(version=site.version, speculation=str(asked) if asked else None)
+    overlap = str(attempt.settings.env.get(book.overlap_env, "")).lower() in ON
+    return Facts(version=site.version, speculation=str(asked) if asked else None, overlap=overlap)
 
 
 def _token(site: Site) -> Secret | None:
@@ -133,7 +135,7 @@ def asked_again(site: Site, attempt: Attempt, book: Book) -> Verdict:
     """Ask a healthy server the plain questions and the operator's own once more; return the verdict."""
     health, port, token = site.order.playbook.health, port_for(attempt), _token(site)
     answers: list[Answered] = []
-    for question in plain_questions(health, book, _facts(site, attempt)):
+    for question in plain_questions(health, book, _facts(site, attempt, book)):
         quick = replace(question, timeout=AGAIN)
         answers.append(_read(quick, site.host.http(_request(quick, port, token))))
         if standing(answers[-1]) in {"gone", "ours"}:

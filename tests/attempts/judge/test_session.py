@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from relight.attempts.judge import plan
 from relight.attempts.judge.answers import Answered, Question
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts
@@ -235,6 +236,22 @@ def test_log_probabilities_are_not_asked_for_where_speculation_leaves_them_out(b
 
     assert not any("return_logprob" in (q.body or {}) for a in with_speculation.asks for q in a.questions)
     assert any("return_logprob" in (q.body or {}) for a in without.asks for q in a.questions)
+
+
+@pytest.mark.parametrize(
+    ("version", "overlap", "asks"),
+    [
+        ("0.5.9", True, False),
+        ("0.5.9", False, True),
+        ("0.5.8", False, False),
+        ("0.5.10", True, True),
+        (None, False, False),
+    ],
+)
+def test_log_probabilities_are_asked_for_beside_speculation_that_reports_them(
+    version: str | None, overlap: bool, asks: bool, book: Book
+) -> None:
+    assert plan.asks_logprobs(book, Facts(version=version, speculation="EAGLE", overlap=overlap)) is asks
 
 
 def test_a_model_without_text_is_not_judged_by_it(book: Book) -> None:

@@ -44,6 +44,8 @@ class Book:
     ready: Mapping[str, float]
     soak: Mapping[str, int]
     logprobs_with_speculation_from: str
+    logprobs_without_overlap_from: str
+    overlap_env: str
     logprobs_never_with: tuple[str, ...]
     long: LongPrompt
     plain: tuple[Probe, ...]
@@ -86,6 +88,8 @@ def _book(data: Mapping[str, Any]) -> Book:
         ready=data["ready"],
         soak=data["soak"],
         logprobs_with_speculation_from=data["logprobs"]["speculation_from"],
+        logprobs_without_overlap_from=data["logprobs"]["without_overlap_from"],
+        overlap_env=data["logprobs"]["overlap_env"],
         logprobs_never_with=tuple(data["logprobs"]["never_with"]),
         long=_long(data["long"]),
         plain=_probes(data["plain"]),

@@ -9,7 +9,10 @@ from relight.attempts.judge.answers import Answered, Reply, parsed
 
 @dataclass(frozen=True)
 class Facts:
-    """None: not known. `concurrency` is the most requests at once; lengths are tokens."""
+    """None: not known. `concurrency` is the most requests at once; lengths are tokens.
+
+    `overlap` says whether speculation may run beside the next batch; what is not known may.
+    """
 
     version: str | None = None
     model: str | None = None
@@ -18,6 +21,7 @@ class Facts:
     pool: int | None = None
     concurrency: int | None = None
     speculation: str | None = None
+    overlap: bool = True
     generates: bool = True
     chars_per_token: float | None = None
 

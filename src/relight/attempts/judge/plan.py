@@ -178,7 +178,8 @@ def asks_logprobs(book: Book, facts: Facts) -> bool:
         return True
     if facts.speculation in book.logprobs_never_with or facts.version is None:
         return False
-    return version_key(facts.version) >= version_key(book.logprobs_with_speculation_from)
+    first = book.logprobs_with_speculation_from if facts.overlap else book.logprobs_without_overlap_from
+    return version_key(facts.version) >= version_key(first)
 
 
 def _label(role: Role, prompt: str) -> str:
