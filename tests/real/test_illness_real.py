@@ -13,6 +13,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,6 +115,33 @@ def test_a_scheduler_stopped_after_healthy_is_noticed_within_half_a_minute(desk:
     assert noticed < 40
     assert diagnosed[0]["diagnosis"]["cause"]["kind"] == "hang.health"
     assert list(desk.folder.glob("state/runs/*/attempts/001/hung.txt"))
+
+
+@pytest.mark.soak
+def test_a_kept_server_that_is_killed_again_and_again_ends_when_the_day_is_spent(desk: Desk) -> None:
+    events = desk.folder / "events.jsonl"
+    book = desk.playbook("day", more="[budget]\nattempts = 2\n")
+    process = desk.start("retry", book, "--host", "cpu", "--keep", "--events", str(events), "--format", "json")
+    for n, victim in enumerate((parent, scheduler), start=1):
+        until(partial(was_healthy, events, n), WAIT)
+        os.kill(victim(desk), signal.SIGKILL)
+    out, err = process.communicate(timeout=600)
+
+    record = json.loads(out)
+    assert (process.returncode, record["state"], outcomes(record)) == (4, "budget", ["healthy", "healthy"]), err
+    assert [i["why"] for i in record["incidents"]] == ["the server died (signal 9)"] * 2
+    assert record["attempts"][0]["argv"] == record["attempts"][1]["argv"]
+    assert desk.processes() == []
+
+
+def was_healthy(events: Path, times: int) -> bool:
+    return events.exists() and events.read_text().count('"event": "healthy"') >= times
+
+
+def parent(desk: Desk) -> int:
+    """Return the main process of our own server."""
+    status = Path(f"/proc/{scheduler(desk)}/stat").read_text()
+    return int(status.rpartition(")")[2].split()[1])
 
 
 @contextmanager
