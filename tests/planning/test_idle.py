@@ -105,3 +105,36 @@ def test_what_only_makes_the_engine_tell_more_is_no_cure() -> None:
     assert [o.why for o in plan.options if o.change == "NCCL_DEBUG=WARN"] == [
         "NCCL_DEBUG makes the engine tell more, it mends nothing"
     ]
+
+
+def four_levers(*, spoils: tuple[str, ...]) -> list[dict[str, int | None]]:
+    """Play four levers against a failure nobody can name while one of `spoils` is on; () = whatever is on."""
+    levers = (
+        SPEC,
+        lever("radix", variant({"disable-radix-cache": True}), "off", keep=2),
+        lever("mscclpp", variant({"enable-mscclpp": True}), "off"),
+        lever("symm", variant({"enable-torch-symm-mem": True}), "off"),
+    )
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        fails = not spoils or any(candidate.choice[name] for name in spoils)
+        return diagnosis(cause("unknown", fingerprint="print", confidence=0.4), SHORTER) if fails else None
+
+    attempts, plan = played(playbook(*levers), engine)
+    assert (attempts[-1].outcome == "healthy") == bool(spoils), plan.step
+    return [dict(a.choice) for a in attempts]
+
+
+def test_a_nameless_failure_that_comes_whatever_is_off_is_proved_by_few_launches() -> None:
+    choices = four_levers(spoils=())
+
+    assert len(choices) <= 9
+    assert choices[-1] == {"spec": None, "radix": None, "mscclpp": None, "symm": None}
+
+
+def test_two_levers_that_have_to_go_together_are_found_without_giving_up_the_dearer_ones() -> None:
+    assert four_levers(spoils=("mscclpp", "symm"))[-1] == {"spec": 1, "radix": 1, "mscclpp": None, "symm": None}
+
+
+def test_a_single_lever_is_given_up_before_many_are() -> None:
+    assert four_levers(spoils=("spec",))[-1] == {"spec": None, "radix": 1, "mscclpp": 1, "symm": 1}

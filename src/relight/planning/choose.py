@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from operator import is_
+from typing import TypeAlias
 
 from relight.planning.ground import Node
 from relight.planning.history import History
@@ -19,6 +20,7 @@ from relight.words.attempt import Attempt
 # A nogood that rests on diagnoses counts as proved once the doubt left in it is this small.
 DOUBT_LEFT = 0.015
 ASK_AT_ONCE = 4
+Again: TypeAlias = Callable[[View], Attempt | None]
 
 
 @dataclass(frozen=True)
@@ -35,21 +37,33 @@ def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
     active = [t for t in lessons if t.hard or (t.confidence >= SUSPECTED and not (t.whole and t.attempts))]
     idle = Idle(history, active)
     most = ASK_AT_ONCE if history.ground.world.can_ask else 1
-    found, cut = _open(history, active, most, idle)
+    found, cut = _search(history, active, most, distrusted=True, again=idle.again)
+    if not found and idle.values:
+        probe = _probe(history, active, idle)
+        if probe.found:
+            return probe
+        # What only repeats a failure with idle changes comes after all else.
+        found, cut = _search(history, active, most, distrusted=True, again=idle.surely_again)
     if found:
         slim = tuple({f.view.key: f for f in map(idle.without, found)}.values())
         return Choice((*_proven(slim[0], history, active), *slim))
-    choice = _doubted(history, active)
+    choice = _doubted(history, active, idle.surely_again)
     if choice.found:
         return replace(choice, found=tuple(map(idle.without, choice.found)))
     untried = _untried(history, active)
     return untried if untried.found else Choice(cut=cut or choice.cut)
 
 
-def _open(history: History, active: Sequence[Lesson], most: int, idle: Idle) -> tuple[tuple[Found, ...], bool]:
-    """Return what nothing speaks against; what only repeats a failure with idle changes comes after all else."""
-    found, cut = _search(history, active, most, distrusted=True, again=idle.again)
-    return (found, cut) if found or not idle.values else _search(history, active, most, distrusted=True)
+def _probe(history: History, active: Sequence[Lesson], idle: Idle) -> Choice:
+    """Return settings with many levers off, where a failure came again with each of them off alone."""
+    for node in idle.probes:
+        search = Search(history, [t for t in active if t.hard])
+        search.add([node])
+        found = next(search.run(partial(is_, node)), None)
+        if found:
+            because = "the same failure with each lever off; with more of them off it shows whether any is to blame"
+            return Choice((found,), because)
+    return Choice()
 
 
 def _proven(found: Found, history: History, active: Sequence[Lesson]) -> tuple[Found, ...]:
@@ -73,7 +87,7 @@ def _search(
     most: int = 1,
     *,
     distrusted: bool = False,
-    again: Callable[[View], Attempt | None] = lambda _: None,
+    again: Again = lambda _: None,
 ) -> tuple[tuple[Found, ...], bool]:
     ground = history.ground
     refused = frozenset(k for k, a in history.answers.items() if a.refused) - history.rejected
@@ -92,17 +106,17 @@ def _starts(history: History) -> Iterator[Node]:
         yield from fallback(history.ground)
 
 
-def _doubted(history: History, active: Sequence[Lesson]) -> Choice:
+def _doubted(history: History, active: Sequence[Lesson], again: Again) -> Choice:
     """Return the settings whose exclusion is doubted most."""
     soft = sorted((t for t in active if not t.hard and 1 - t.confidence > DOUBT_LEFT), key=lambda t: t.confidence)
-    found, cut = _search(history, [t for t in active if t not in soft])
+    found, cut = _search(history, [t for t in active if t not in soft], again=again)
     if not soft or not found:
         return Choice(cut=cut)
     # The more is set aside the more is found, so the fewest that must be set aside are found by halving.
     none, enough = 0, len(soft)
     while enough - none > 1:
         half = (none + enough) // 2
-        more, _ = _search(history, [t for t in active if t not in soft[:half]])
+        more, _ = _search(history, [t for t in active if t not in soft[:half]], again=again)
         none, enough, found = (none, half, more) if more else (half, enough, found)
     return Choice(found, _in_doubt(soft[enough - 1]), cut)
 

@@ -1,6 +1,6 @@
 """Changes that made no difference to a failure: what they are worth, and what they need not be made for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -17,6 +17,8 @@ from relight.words.attempt import Attempt
 Name: TypeAlias = tuple[str, bool]
 NEAR = 0.02
 """Two lacks of memory that differ by less are the same lack."""
+LEAST_LEVERS = 4
+"""Fewer levers have so few combinations that all of them are tried."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,71 @@ class Idle:
     def values(self) -> dict[str, dict[Name, set[Any]]]:
         """Return, by failure, the values that were changed into each other and made no difference."""
         found: dict[str, dict[Name, set[Any]]] = {}
-        for print_, group in self._groups.items():
+        for mark, group in self._groups.items():
             for one, other in combinations(group, 2):
                 if _alike(one, other):
-                    own = found.setdefault(print_, {})
+                    own = found.setdefault(mark, {})
                     for name, values in self._differing(one, other):
                         own.setdefault(name, set()).update(values)
+        for own in found.values():
+            self._with_variants(own)
         return found
+
+    def _with_variants(self, own: dict[Name, set[Any]]) -> None:
+        """Add, of a lever whose being off made no difference, all its variants: none of them takes away more."""
+        for lever in self._idle_levers(own):
+            for view in (self.history.ground.view(node) for node in self._moved(lever)):
+                for name, values in _differing(view, self._start):
+                    own[name] |= values
+
+    def _moved(self, lever: int) -> Iterator[Node]:
+        ground = self.history.ground
+        yield from (ground.start.at(lever, p) for p in ground.positions[lever]) if ground.start else ()
+
+    @cached_property
+    def _start(self) -> View:
+        ground = self.history.ground
+        return ground.view(ground.start) if ground.start else View({}, {})
+
+    def _idle_levers(self, own: Mapping[Name, set[Any]]) -> list[int]:
+        """Return the levers that made no difference when they were off."""
+        return [i for i in self._leavable if _within(self._off(i), self._start, own)]
+
+    @cached_property
+    def _leavable(self) -> list[int]:
+        ground = self.history.ground
+        return [i for i, p in enumerate(ground.positions) if None in p and p[0] is not None] if ground.start else []
+
+    def _off(self, *levers: int) -> View:
+        return self.history.ground.view(self._without_levers(levers))
+
+    def _without_levers(self, levers: Iterable[int]) -> Node:
+        node = self.history.ground.start or Node(())
+        for lever in levers:
+            node = node.at(lever, None)
+        return node
+
+    @property
+    def probes(self) -> tuple[Node, ...]:
+        """Return settings with many levers off, once a failure came again with each of them off alone.
+
+        The cheaper half of them first: where two have to go together, no more is given up than that. Then all: one
+        launch says whether any lever has to do with it.
+        """
+        levers, ground = self._leavable, self.history.ground
+        blind = {m for m, own in self.values.items() if set(levers) <= set(self._idle_levers(own))}
+        if len(levers) < LEAST_LEVERS or not blind or blind & self.proved:
+            return ()
+        cheap = sorted(levers, key=lambda i: ground.loss(i, None))[: (len(levers) + 1) // 2]
+        return tuple(self._without_levers(some) for some in (cheap, levers))
+
+    @cached_property
+    def proved(self) -> frozenset[str]:
+        """Return the failures that came again with every lever off: no lever has to do with them."""
+        if len(self._leavable) < LEAST_LEVERS:
+            return frozenset()
+        key = self._off(*self._leavable).key
+        return frozenset(m for m, group in self._groups.items() if any(self.history.key(a) == key for a in group))
 
     @cached_property
     def _groups(self) -> dict[str, list[Attempt]]:
@@ -49,9 +109,9 @@ class Idle:
         for attempt in self.history.failures:
             cause = attempt.diagnosis.cause if attempt.diagnosis else None
             read = attempt.diagnosis is not None and attempt.diagnosis.constraint is not None
-            if attempt.launched and cause is not None and not read and (print_ := self._mark(attempt)):
-                groups.setdefault(print_, []).append(attempt)
-        return {print_: group for print_, group in groups.items() if len(group) > 1}
+            if attempt.launched and cause is not None and not read and (mark := self._mark(attempt)):
+                groups.setdefault(mark, []).append(attempt)
+        return {mark: group for mark, group in groups.items() if len(group) > 1}
 
     def _mark(self, attempt: Attempt) -> str:
         """Return what names a failure: its signature where that is a specific one, however its lines differed."""
@@ -70,10 +130,16 @@ class Idle:
 
     def again(self, view: View) -> Attempt | None:
         """Return the failed launch that settings differ from only in what did not matter to it."""
-        for print_, names in self.values.items():
-            for attempt in self._groups[print_]:
-                apart = _differing(view, self.history.view(attempt))
-                if all(values <= names.get(name, set()) for name, values in apart):
+        return self._repeated(view, self.values)
+
+    def surely_again(self, view: View) -> Attempt | None:
+        """Return the same, of failures that no lever has to do with."""
+        return self._repeated(view, self.proved)
+
+    def _repeated(self, view: View, marks: Iterable[str]) -> Attempt | None:
+        for mark in marks:
+            for attempt in self._groups[mark]:
+                if _within(view, self.history.view(attempt), self.values.get(mark, {})):
                     return attempt
         return None
 
@@ -105,12 +171,12 @@ class Idle:
 
     def _indifferent(self, view: View, other: View) -> set[str]:
         """Return the failures to which the difference of two settings does not matter."""
-        apart = list(_differing(view, other))
-        return {
-            print_
-            for print_, names in self.values.items()
-            if apart and all(values <= names.get(name, set()) for name, values in apart)
-        }
+        return {mark for mark, own in self.values.items() if view.key != other.key and _within(view, other, own)}
+
+
+def _within(view: View, other: View, own: Mapping[Name, set[Any]]) -> bool:
+    """Say whether two settings differ only in values that are known to make no difference."""
+    return all(values <= own.get(name, set()) for name, values in _differing(view, other))
 
 
 def _differing(view: View, other: View) -> Iterator[tuple[Name, set[Any]]]:
