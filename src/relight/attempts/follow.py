@@ -146,8 +146,9 @@ class Follower:
     def _take(self, data: bytes) -> Iterator[Mark]:
         for line in self._lines.feed(data):
             self.new.append(line)
-            self.watch.feed(line)
-            yield from self.progress.read(record(line))
+            rec = record(line)
+            self.watch.read(rec)
+            yield from self.progress.read(rec)
 
 
 def log_of(site: Site, n: int, rank: int = 0, *, skip_to: int = 0) -> Follower:

@@ -6,7 +6,7 @@ from typing import Literal
 from relight.diagnosis.match import Matcher, matcher
 from relight.diagnosis.traceback import Reader
 from relight.logs.lines import Line
-from relight.logs.records import record
+from relight.logs.records import Record, record
 from relight.words.knowledge import Knowledge
 
 
@@ -40,7 +40,10 @@ class Watch:
 
     def feed(self, line: Line) -> Seen | None:
         """Take one line in and return what it shows, None where it shows nothing."""
-        rec = record(line)
+        return self.read(record(line))
+
+    def read(self, rec: Record) -> Seen | None:
+        """Take in a record already understood and return what it shows."""
         chains = len(self._reader.chains)
         self._reader.feed(rec)
         if rec.number in self._reader.taken and len(self._reader.chains) == chains:

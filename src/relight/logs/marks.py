@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relight.logs.lines import Line
+from relight.logs.literals import Literals
 from relight.logs.records import Record, record
 from relight.words.knowledge import MarkRole, PhasePattern
 
@@ -29,6 +30,11 @@ class Marks:
     def __init__(self, phases: Iterable[PhasePattern]) -> None:
         compiled = [(p, re.compile(p.regex)) for p in phases]
         self._patterns = [(p, regex) for p, regex in compiled if p.role not in {"frame", "through", "routine"}]
+        self._literals = Literals(text for p, _ in self._patterns for text in p.literal)
+        self._told_by = [
+            {n for n, (p, _) in enumerate(self._patterns) if text in p.literal} for text in self._literals.all
+        ]
+        self._any = {n for n, (p, _) in enumerate(self._patterns) if not p.literal}
         self._frames = [(p.phase, regex) for p, regex in compiled if p.role == "frame"]
         self._through = [regex for p, regex in compiled if p.role == "through"]
 
@@ -51,9 +57,14 @@ class Marks:
         bar = rec.line.text if rec.line.text.endswith(rec.body) else rec.body
         return tuple(
             Mark(pattern.id, pattern.phase, pattern.role, rec.number, facts_of(match), rec.rank, rec.time)
-            for pattern, regex in self._patterns
+            for pattern, regex in self._possible(bar)
             if (match := _last(regex, bar) if pattern.role == "progress" else regex.search(rec.body))
         )
+
+    def _possible(self, text: str) -> list[tuple[PhasePattern, re.Pattern[str]]]:
+        """Return the patterns, in their order, of which a literal occurs in the text: of most lines none."""
+        told = self._any.union(*(self._told_by[n] for n in self._literals.find(text)))
+        return [self._patterns[n] for n in sorted(told)]
 
 
 def _last(regex: re.Pattern[str], text: str) -> re.Match[str] | None:

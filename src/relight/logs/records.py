@@ -71,7 +71,11 @@ def records(lines: Iterable[Line]) -> Iterator[Record]:
 
 def record(line: Line) -> Record:
     """Understand one line."""
-    text, found = _unwrapped(_last_state(line.text))
+    text = _last_state(line.text)
+    match = _PREFIX.match(text)
+    if match and not text.startswith("[", match.end()):  # no wrapper begins like this but one of mpirun
+        return _prefixed(line, text, match, {})
+    text, found = _unwrapped(text)
     match = _PREFIX.search(text)
     if match and (match.start() == 0 or _is_bar(text[: match.start()])):
         return _prefixed(line, text, match, found)
