@@ -27,6 +27,7 @@ AND_NEXT = "; next: "
 """What stands in a reason before the step that would come next."""
 _LONGEST = 92
 """Characters of a cause in a verdict, which has two lines; what is longer is told with its attempt."""
+_ALONE = 170
 _TIME = re.compile(r"(\d+(?:\.\d+)?) s are over")
 _TONES: dict[State, Tone] = {
     "healthy": "good",
@@ -107,7 +108,7 @@ def _failed(record: Record) -> str:
     attempt = last_launch(record)
     if attempt is None:
         return _stopped(record)
-    return f"The launch {_ended(attempt)}: {_cause(attempt)}."
+    return f"The launch {_ended(attempt)}: {_cause(attempt, _ALONE)}"
 
 
 def _ended(attempt: Attempt) -> str:
@@ -117,14 +118,16 @@ def _ended(attempt: Attempt) -> str:
     )
 
 
-def _cause(attempt: Attempt) -> str:
+def _cause(attempt: Attempt, longest: int = _LONGEST) -> str:
+    """Return the cause up to its full stop, cut to what two lines hold beside the rest of a verdict."""
     said = why_failed(attempt.diagnosis) or next(iter(attempt.judged), "") or "no cause is known"
-    return shorten(said.rstrip("."), _LONGEST, placeholder=" ...")
+    text = shorten(said.rstrip("."), longest, placeholder=" ...")
+    return text if text.endswith("...") else f"{text}."
 
 
 def _exhausted(record: Record) -> str:
     attempt = furthest(record)
-    tail = f" Attempt {attempt.n} got furthest and {_ended(attempt)}: {_cause(attempt)}." if attempt else ""
+    tail = f" Attempt {attempt.n} got furthest and {_ended(attempt)}: {_cause(attempt)}" if attempt else ""
     return f"No settings within the playbook's limits work: {_launches(record)}, none healthy.{tail}"
 
 
@@ -153,7 +156,8 @@ def _stopped(record: Record) -> str:
     said = f"the time allowed, {span(allowed)}, is over" if allowed else said
     attempt = last_launch(record)
     if said and record.state == "budget" and attempt:
-        return f"{capital(said)}. The last launch, attempt {attempt.n}, {_ended(attempt)}: {_cause(attempt)}."
+        return f"{capital(said)}. The last launch, attempt {attempt.n}, {_ended(attempt)}: {_cause(attempt)}"
     if not said and attempt and attempt.outcome not in {None, "healthy"}:
-        said = f"the last launch {_ended(attempt)}: {_cause(attempt)}"
-    return f"{capital(said)}." if said else f"{_WORDS[record.state]} after {_launches(record)}."
+        said = f"the last launch {_ended(attempt)}: {_cause(attempt, _ALONE)}".removesuffix(".")
+    said = said if said.endswith("...") or not said else f"{said}."
+    return capital(said) if said else f"{_WORDS[record.state]} after {_launches(record)}."
