@@ -43,6 +43,11 @@ class Place:
     kind: str = "unknown"
 
     @property
+    def told(self) -> tuple[Area, ...]:
+        """Return the areas that the message itself speaks of."""
+        return tuple(a for a in self.found if _any(a.text, self.text))
+
+    @property
     def sure(self) -> bool:
         """Say whether what failed is what the frames show: some faults show later, elsewhere."""
         return not _among(self.kind, self.areas.late)
@@ -96,7 +101,7 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     scores = {area.name: _told(area, text) + _depth(area, frames) for area in used}
     found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
     inside = tuple(a for a in found if _depth(a, frames))
-    return Place(areas, given, tuple(found), inside, root.text, seen, kind).without_carriers()
+    return Place(areas, given, tuple(found), inside, text, seen, kind).without_carriers()
 
 
 def _told(area: Area, text: str) -> float:
@@ -149,7 +154,7 @@ def fitting(own: Sequence[Repair], place: Place) -> list[Repair]:
 
 def _doubt(repair: Repair, place: Place) -> int:
     """Return 0 for a repair that fits the place, 1 where that is in doubt, 2 where it cannot help."""
-    owners = [a for a in place.areas.all if any(_among(name, a.flags) for name in repair.names)]
+    owners = [a for a in place.areas.all if _steers(a, repair)]
     if not owners or any(a in place.found for a in owners):
         return 0
     used = [in_use(a, place.given, place.seen) for a in owners]
@@ -197,14 +202,25 @@ def _repairs(
 def ordered(signature: Signature | None, own: Sequence[Repair], near: Sequence[Repair], place: Place) -> list[Repair]:
     """Return a signature's repairs and those of the place: what is known of the very failure first, and cheapest.
 
-    Where enough is known of a failure that shows where it happens, the place adds nothing.
+    Where enough is known of a failure that shows where it happens, the place adds only what the message speaks of.
     """
     if signature is None or signature.generic:
         return [*near, *(r for r in own if not _repeated(r, near))]
-    if len(signature.remedies) >= ENOUGH and place.sure:
-        return list(own)
     behind = BEHIND if own else 0.0
-    return [*own, *(replace(r, cost=r.cost + behind) for r in near if not _repeated(r, own))]
+    more = [replace(r, cost=r.cost + behind) for r in near if not _repeated(r, own)]
+    named = [r for r in more if _said(r, own[:ENOUGH], place)][:1]
+    rest = [] if len(signature.remedies) >= ENOUGH and place.sure else [r for r in more if r not in named]
+    return [*own[: ENOUGH - 1], *named, *own[ENOUGH - 1 :], *rest]
+
+
+def _said(repair: Repair, others: Sequence[Repair], place: Place) -> bool:
+    """Say whether the message itself speaks of what a repair steers, and none of the others does."""
+    areas = [a for a in place.told if _steers(a, repair)]
+    return bool(areas) and not any(_steers(a, other) for a in areas for other in others)
+
+
+def _steers(area: Area, change: Repair) -> bool:
+    return any(_among(name, area.flags) for name in change.names)
 
 
 def _repeated(repair: Repair, others: Sequence[Repair]) -> bool:

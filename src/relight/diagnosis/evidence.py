@@ -16,7 +16,7 @@ from relight.words.knowledge import PhasePattern
 _USAGE = re.compile(r"^usage: ")
 _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguous option|^Traceback ")
 
-_FILE = re.compile(r"(?:(?P<function>\w+) \()?(?P<file>[\w./-]+\.py)(?::|\", line )\d+")
+_FILE = re.compile(r"(?:(?P<before>\w+) \()?(?P<file>[\w./-]+\.py)(?::\d+|\", line \d+ in (?P<after>\w+))")
 NEAR = 150
 """Lines on each side of a failure, and from the beginning, that tell what the model and the launch have."""
 GOING_ON = 5
@@ -69,7 +69,9 @@ class Evidence:
             range(max(0, index - AROUND), min(len(self.records), index + AROUND)), key=lambda i: abs(i - index)
         )
         return [
-            f"{m['file']} {m['function'] or ''}".strip() for i in near for m in _FILE.finditer(self.records[i].body)
+            f"{m['file']} {m['before'] or m['after'] or ''}".strip()
+            for i in near
+            for m in _FILE.finditer(self.records[i].body)
         ]
 
 

@@ -39,10 +39,10 @@ def repairs_for(
     if not told and spoken:
         told = message_repairs(text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
-    own = ordered(signature, fitting(own, place), area_repairs(place, facts, version), place) if place else own
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
+    own = ordered(signature, fitting(own, place), area_repairs(place, facts, version), place) if place else own
     stated = limit_repairs(limits_of(text, given), given) if spoken else []
-    found = [*stated, *told, *_by_trust(tuple(read), own), *guessed]
+    found = [*stated, *told, *_by_trust(tuple(read), [*guessed, *own])]
     return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
 
 
