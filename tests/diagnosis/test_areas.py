@@ -69,7 +69,6 @@ def test_what_the_message_is_about_counts_before_what_it_names_in_passing() -> N
 
     found = [r.names for r in repairs(log)]
 
-    assert "enable-hierarchical-cache" in first_three(log)
     assert found.index(next(n for n in found if "enable-lora" in n or "lora-paths" in n)) == 0
 
 
@@ -187,3 +186,24 @@ def test_a_number_that_a_message_wants_moved_goes_one_step_that_way(
 
     values = [r.set["max-running-requests"] for r in found if "max-running-requests" in r.set]
     assert values == ([] if expected is None else [expected])
+
+
+def test_a_value_that_a_message_names_stands_for_its_flag() -> None:
+    log = "AssertionError: flashinfer_trtllm currently requires another scheme of blocks."
+
+    assert "moe-runner-backend" in first_three(log)
+
+
+def test_what_the_failing_line_computes_with_names_the_feature() -> None:
+    log = raised("AttributeError: 'Acme' object has no attribute 'moon'", "sglang/srt/layers/attention/acme.py run")
+    log.insert(-1, "    moon = spec_info.moon")
+
+    assert "speculative-algorithm" in first_three(*log)
+
+
+def test_what_is_only_compatible_with_something_else_is_switched_off() -> None:
+    argv = (*MODEL, "--enable-lora", "--speculative-algorithm", "EAGLE")
+    found = repairs("ValueError: LoRA is only compatible with the Acme kind of speculative decoding.", argv=argv)
+
+    assert ["enable-lora" in r.unset for r in found[:2]] == [True, False]
+    assert "speculative-algorithm" in found[1].unset

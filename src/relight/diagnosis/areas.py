@@ -1,7 +1,7 @@
 """Where in the engine a failure happened, and which repairs fit that place and what is in use."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,6 +18,8 @@ from relight.words.signature import Signature
 
 NEVER = {"", "none", "null", "false"}
 """Values with which no flag switches anything on."""
+_WORD = re.compile(r"[a-z]\w+")
+INNER = 2
 NEAREST = 2
 """Repairs of the nearest area that come before the first of the next."""
 MOST = 8
@@ -38,6 +40,7 @@ class Place:
     given: Given
     found: tuple[Area, ...] = ()
     inside: tuple[Area, ...] = ()
+    message: str = ""
     text: str = ""
     seen: str = ""
     kind: str = "unknown"
@@ -70,7 +73,7 @@ class Place:
     @property
     def refused(self) -> bool:
         """Say whether something was refused or is missing, so that other kernels change nothing."""
-        return _among(self.kind, self.areas.refused) or _any(self.areas.refusals, self.text)
+        return _among(self.kind, self.areas.refused) or _any(self.areas.refusals, self.message)
 
     @property
     def blamed(self) -> tuple[str, ...]:
@@ -96,12 +99,25 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     frames = root.block.places.split("\n")[::-1] if root.block else []
     seen = f"{root.text}\n{evidence.around(root.index)}"
     used = [area for area in areas.all if in_use(area, given, seen) is not False]
-    text = f"{root.text}\n{evidence.after(root.index)}"
+    text = "\n".join((root.text, evidence.after(root.index), *_sources(root)))
     frames = frames or evidence.files_near(root.index)
-    scores = {area.name: _told(area, text) + _depth(area, frames) for area in used}
+    named = _named_by_value(root.text, given)
+    scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}
     found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
     inside = tuple(a for a in found if _depth(a, frames))
-    return Place(areas, given, tuple(found), inside, text, seen, kind).without_carriers()
+    return Place(areas, given, tuple(found), inside, root.text, text, seen, kind).without_carriers()
+
+
+def _sources(root: Candidate) -> Iterator[str]:
+    """Yield the source of the innermost frames: what it computes with has telling names."""
+    yield from (frame.text for frame in reversed(root.block.frames[-INNER:])) if root.block else ()
+
+
+def _named_by_value(text: str, given: Given) -> list[str]:
+    """Return the flags one of whose values a message names, by names that no sentence holds by chance."""
+    words = {word for word in _WORD.findall(text) if "_" in word}
+    flags = given.parser if given.parser and words else ()
+    return [flag.name for flag in flags if words & set(flag.choices)]
 
 
 def _told(area: Area, text: str) -> float:
@@ -163,18 +179,25 @@ def _doubt(repair: Repair, place: Place) -> int:
     own, inside = {a.layer for a in owners}, {a.layer for a in place.inside if a.layer}
     if inside and "" not in own and not own & inside:
         return 2 if place.sure else 1
-    return 0 if any(used) or not place.known else 1
+    asked = bool(repair.set or repair.set_env)
+    return 0 if any(used) or (asked and not place.known) else 1
 
 
-def area_repairs(place: Place, facts: Mapping[str, Any], version: str | None) -> list[Repair]:
+def area_repairs(
+    place: Place, facts: Mapping[str, Any], version: str | None, own: Sequence[Repair] = ()
+) -> list[Repair]:
     """Return the repairs of the areas a failure names: two of the nearest, then one of each in turn.
 
+    Those that a signature has for the nearest area, `own`, count as its first.
     What was refused, or lacks a module, is not in need of other kernels: there a feature is switched off.
     """
     if not place.curable:
         return []
     refused = place.refused
     lists = [_repairs(area, place, facts, version, off=refused) for area in place.found if area.on or not place.bare]
+    if lists:
+        mine = [r for r in own if _steers(place.found[0], r)]
+        lists[0] = [*mine, *(r for r in lists[0] if not _repeated(r, mine))]
     nearest = 1 if refused else NEAREST
     near, further = (lists[0][:nearest], [lists[0][nearest:], *lists[1:]]) if lists else ([], [])
     turns = [r for turn in zip_longest(*further[1:], *further[:1]) for r in turn if r]
@@ -199,13 +222,18 @@ def _repairs(
     return [r for r in made if not (off and area.on) or r.names & names]
 
 
-def ordered(signature: Signature | None, own: Sequence[Repair], near: Sequence[Repair], place: Place) -> list[Repair]:
-    """Return a signature's repairs and those of the place: what is known of the very failure first, and cheapest.
+def ordered(
+    signature: Signature | None, own: Sequence[Repair], place: Place, facts: Mapping[str, Any], version: str | None
+) -> list[Repair]:
+    """Return a signature's repairs that fit the place, and those of the place: what is known of the very failure first.
 
     Where enough is known of a failure that shows where it happens, the place adds only what the message speaks of.
     """
+    own = fitting(own, place)
     if signature is None or signature.generic:
+        near = area_repairs(place, facts, version, own)
         return [*near, *(r for r in own if not _repeated(r, near))]
+    near = area_repairs(place, facts, version)
     behind = BEHIND if own else 0.0
     more = [replace(r, cost=r.cost + behind) for r in near if not _repeated(r, own)]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1]
@@ -215,7 +243,7 @@ def ordered(signature: Signature | None, own: Sequence[Repair], near: Sequence[R
 
 def _said(repair: Repair, others: Sequence[Repair], place: Place) -> bool:
     """Say whether the message itself speaks of what a repair steers, and none of the others does."""
-    areas = [a for a in place.told if _steers(a, repair)]
+    areas = [a for a in place.told if _steers(a, repair) and not a.carrier]
     return bool(areas) and not any(_steers(a, other) for a in areas for other in others)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from relight.diagnosis.areas import Place, area_repairs, fitting, ordered
+from relight.diagnosis.areas import Place, ordered
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
@@ -40,7 +40,7 @@ def repairs_for(
         told = message_repairs(text, given)
     own = repairs_of(signature, facts, given, version) if signature else []
     guessed = _guessed(root, given) if kind in GUESSABLE and not (told or own) else []
-    own = ordered(signature, fitting(own, place), area_repairs(place, facts, version), place) if place else own
+    own = ordered(signature, own, place, facts, version) if place else own
     stated = limit_repairs(limits_of(text, given), given) if spoken else []
     found = [*stated, *told, *_by_trust(tuple(read), [*guessed, *own])]
     return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
