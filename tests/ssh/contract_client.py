@@ -104,7 +104,7 @@ class Client:
         self.asked.append(tuple(map(str, words)))
         argv = [RELIGHT, *map(str, words)]
         return subprocess.run(
-            argv, cwd=self.folder, env=self.environment(), input=stdin, capture_output=True, timeout=100, check=False
+            argv, cwd=self.folder, env=self.environment(), input=stdin, capture_output=True, timeout=300, check=False
         )
 
     def schema(self, name: str) -> Any:
@@ -139,7 +139,7 @@ class Client:
         return "error" if status in {2, 3, 70} and not several else DOCUMENTS.get(str(words[0]))
 
 
-def wait_until(done: Callable[[], bool], seconds: float = 60) -> bool:
+def wait_until(done: Callable[[], bool], seconds: float = 180) -> bool:
     """Look until `done` or the time is over."""
     until = time.monotonic() + seconds
     while not done() and time.monotonic() < until:

@@ -13,7 +13,7 @@ import pytest
 from tests.ssh.conftest import make_key
 from tests.ssh.contract_client import KEY, MODEL, World, playbook
 
-pytestmark = pytest.mark.ssh
+pytestmark = [pytest.mark.ssh, pytest.mark.timeout(600)]  # a busy machine takes its time
 FAILED_LOG = f"""[2026-11-29 10:00:00] server_args=ServerArgs(model_path='{MODEL}', tp_size=8)
 Traceback (most recent call last):
   File "/opt/sglang/srt/model_executor/model_runner.py", line 10, in load_model

@@ -10,7 +10,7 @@ import pytest
 
 from tests.ssh.contract_client import KEY, PORT, TOKEN, World, playbook, wait_until
 
-pytestmark = pytest.mark.ssh
+pytestmark = [pytest.mark.ssh, pytest.mark.timeout(600)]  # a busy machine takes its time
 
 
 def test_secrets_reach_the_server_and_nothing_else(world: World) -> None:

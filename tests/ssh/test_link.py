@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from relight.hosts.channel import Channel
 from relight.hosts.interface import LaunchOrder
 from relight.words.errors import UnreachableError
 from tests.modules import module_in
@@ -182,7 +183,8 @@ def test_a_login_that_hangs_is_bounded(sshd_at: Callable[..., Any], tmp_path: Pa
     assert time.monotonic() - began < 12
 
 
-def test_a_stopped_sshd_is_noticed_as_a_stalled_link(sshd: Any) -> None:
+def test_a_stopped_sshd_is_noticed_as_a_stalled_link(sshd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Channel, "silence", 3.0)
     host = sshd.host(python=sys.executable)
     host.connect()
     stalled = sshd.sessions()

@@ -17,8 +17,8 @@ from relight.hosts.interface import LaunchOrder
 from tests.modules import module_in
 from tests.ssh.test_link import until
 
-LOSSES = int(os.environ.get("RELIGHT_SOAK_LOSSES", "40"))
-LONGEST = float(os.environ.get("RELIGHT_SOAK_LONGEST", "15"))
+LOSSES = int(os.environ.get("RELIGHT_SOAK_LOSSES", "20"))
+LONGEST = float(os.environ.get("RELIGHT_SOAK_LONGEST", "10"))
 TICKER = """
 import sys, time
 for n in range(10**9):
