@@ -98,7 +98,7 @@ def launched(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def given_up(record: Mapping[str, Any]) -> set[str]:
     """Return the flags and variables that the repairs of the last attempt changed."""
-    changes = record["attempts"][-1]["changes"]
+    changes = [c for c in record["attempts"][-1]["changes"] if c["origin"] != "lever"]
     return {name for c in changes for key in ("set", "unset", "set_env", "unset_env") for name in c.get(key, ())}
 
 
