@@ -15,7 +15,7 @@ from relight.reports.timeline import curves, timeline
 from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Phase, Record, Term
 from relight.words.settings import Repair, Settings
 from tests.reports.more_stories import STORIES
-from tests.reports.stories import CAPTURE_OOM
+from tests.reports.stories import ALL_OR_NONE, CAPTURE_OOM
 
 SMALLER = Repair(set={"mem-fraction-static": 0.82}, why="less", cost=0.5)
 BELOW = Nogood(
@@ -223,3 +223,21 @@ def test_a_table_that_no_width_fits_is_set_in_lines() -> None:
     assert table(made, 24) == [
         "#1", "  changed  --a-flag-that-is-long", "           1", "  kept     as asked", "#2", "  kept     off",
     ]  # fmt: skip
+
+
+def test_a_server_that_broke_while_it_was_asked_gave_no_wrong_answers() -> None:
+    assert CAPTURE_OOM.cause
+    ill = replace(CAPTURE_OOM, cause=replace(CAPTURE_OOM.cause, family="numerics", kind="numerics.nan"))
+    words_ = [text.render(run_of(failing(1, outcome="sick", diagnosis=found))) for found in (CAPTURE_OOM, ill)]
+
+    assert "Attempt 1: failed in use" in words_[0]
+    assert "Attempt 1: wrong answers" in words_[1]
+
+
+def test_a_bare_assertion_says_what_it_wants() -> None:
+    assert ALL_OR_NONE.cause
+    general = replace(ALL_OR_NONE, cause=replace(ALL_OR_NONE.cause, summary="An assertion failed.", confidence=0.7))
+
+    told = " ".join(text.render(run_of(failing(1, diagnosis=general))).split())
+
+    assert "An assertion failed: it wants speculative_eagle_topk and speculative_num_draft_tokens are both" in told

@@ -53,7 +53,7 @@ def _alters(changes: Sequence[Repair], final: Attempt | None) -> str:
     edits = [line for change in changes if change.alters_answers for line in brief(edits_of(change))]
     if edits:
         return f"{in_few([in_a_sentence(line) for line in edits], 2)} can alter answers"
-    return "its settings can alter answers" if final and final.alters_answers else ""
+    return "answers can differ from those of the settings asked for" if final and final.alters_answers else ""
 
 
 def _idle(lever: LeverState) -> bool:

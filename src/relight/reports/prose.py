@@ -10,6 +10,11 @@ from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.settings import WrittenFloat
 
 _DOUBTFUL = 0.5
+_GENERAL = 0.7
+"""Confidence of what is known by its form only: its summary fits many failures."""
+_READABLE = 120
+_OF_ANSWERS = {"numerics", "unknown"}
+"""Families of what is wrong with answers; a server that was ill for another reason did not answer at all."""
 OUTCOME_WORDS = {
     "healthy": "healthy",
     "crashed": "crashed",
@@ -71,6 +76,9 @@ def outcome(attempt: Attempt) -> str:
     """Return how an attempt ended, in a word or two."""
     if attempt.outcome == "rejected":
         return f"refused by {attempt.rung}"
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    if attempt.outcome == "sick" and cause and cause.family not in _OF_ANSWERS:
+        return "failed in use"
     return OUTCOME_WORDS.get(attempt.outcome or "", "running")
 
 
@@ -131,10 +139,19 @@ def why_failed(diagnosis: Diagnosis | None) -> str:
     if cause is None:
         return ""
     if cause.summary:
-        return cause.summary
+        return f"{cause.summary.rstrip('.')}{_wanted(diagnosis)}" if _wanted(diagnosis) else cause.summary
     if cause.kind == "unknown":
         return f"this failure is not known; the best evidence is `{cause.text}`" if cause.text else UNKNOWN
     return f"`{cause.text}`" if cause.text else cause.kind
+
+
+def _wanted(diagnosis: Diagnosis | None) -> str:
+    """Return what a bare assertion wants, where its source was read and its summary is one of many failures."""
+    cause, read = (diagnosis.cause, diagnosis.constraint) if diagnosis else (None, None)
+    if cause is None or read is None or not read.condition or len(read.condition) > _READABLE:
+        return ""
+    bare = cause.confidence <= _GENERAL and re.fullmatch(r"[\w.]*Error", cause.text.strip())
+    return f": it wants `{read.condition}`" if bare else ""
 
 
 def mark(cause: Cause) -> str:

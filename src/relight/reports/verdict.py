@@ -113,9 +113,9 @@ def _failed(record: Record) -> str:
 
 def _ended(attempt: Attempt) -> str:
     died = "was healthy, then died" if attempt.diagnosis else "was healthy"
-    return {"healthy": died, "sick": "gave wrong answers", "rejected": f"was {outcome(attempt)}"}.get(
-        attempt.outcome or "", outcome(attempt)
-    )
+    word = outcome(attempt)
+    told = {"healthy": died, "wrong answers": "gave wrong answers", f"refused by {attempt.rung}": f"was {word}"}
+    return told.get(word, word)
 
 
 def _cause(attempt: Attempt, longest: int = _LONGEST) -> str:
