@@ -19,7 +19,7 @@ from relight.cli.flag_findings import (
 from relight.cli.kept import kept_here
 from relight.cli.nodes import node_findings
 from relight.cli.options import HOST, PATH, Common, common, examples, repeated
-from relight.cli.output import document, say
+from relight.cli.output import document, folded, say
 from relight.cli.overrides import change_of
 from relight.cli.places import host_specs, open_spec
 from relight.cli.playbooks import existing
@@ -112,7 +112,8 @@ def told(shared: Common, found: Sequence[Finding]) -> int:
     for finding in found if not shared.json else ():
         if not (shared.quiet and finding.severity == "note"):
             then = f" ({finding.next})" if finding.next else ""
-            say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"))
+            for line in folded(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), 8):
+                say(line)
             for line in finding.detail:
                 say(shown(f"{' ' * 10}{line}"))
     if not shared.json and not shared.quiet:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 from typing import Any
 
 import click
@@ -44,6 +45,14 @@ def shorten(line: str) -> str:
     """Return a line as it fits a terminal, cut there; elsewhere it is whole."""
     room = shutil.get_terminal_size((100, 24)).columns
     return f"{line[: room - 3]}..." if sys.stdout.isatty() and len(line) > room else line
+
+
+def folded(text: str, indent: int) -> list[str]:
+    """Return a sentence as lines that fit a terminal, indented after the first; elsewhere it is one line."""
+    if not sys.stdout.isatty():
+        return [text]
+    room = max(40, shutil.get_terminal_size((100, 24)).columns)
+    return textwrap.wrap(text, room, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False)
 
 
 def swallow_broken_pipe() -> None:

@@ -11,7 +11,7 @@ from relight.cli.draft import draft
 from relight.cli.findings import Finding, ordered
 from relight.cli.flag_findings import cases, name_findings, parse_findings
 from relight.cli.options import PATH, Common, common, config_folder, examples
-from relight.cli.output import document, error_document, say
+from relight.cli.output import document, error_document, folded, say
 from relight.config import shipped
 from relight.config.knowledge import load_knowledge
 from relight.config.playbook import load_playbook
@@ -129,7 +129,8 @@ def _told(shared: Common, found: Sequence[Finding], count: int) -> int:
         document((error_document(2, place=first.place, text=first.text, next=first.next) if first else {}) | listed)
     for finding in found:
         then = f" ({finding.next})" if finding.next else ""
-        say(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), format=shared.format)
+        for line in folded(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), 8):
+            say(line, format=shared.format)
     if not shared.quiet:
         told = "all is well" if not errors else many(len(errors), "error")
         say(f"{many(count, 'file')}: {told}", format=shared.format)
