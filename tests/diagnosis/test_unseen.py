@@ -74,6 +74,23 @@ def test_an_unknown_text_is_what_fails_where_it_was_raised(error: str, place: st
         ("RuntimeError: No supported CUDA architectures found for family [12]", "kernel.unsupported_arch"),
         ("RuntimeError: the acme JIT failed to compile kernel fwd.cu", "kernel.jit_compile"),
         ("RuntimeError: the cache folder is not writable", "env.permission"),
+        ("RuntimeError: No XPU devices are available", "env.driver"),
+        ("RuntimeError: Intel AMX is required for the acme layer", "kernel.unsupported_arch"),
+        ("RuntimeError: ACL stream synchronize failed, error code:507999", "kernel.launch_failure"),
+        ("ValueError: could not decode the image data of the first message", "engine.request"),
+        ("AttributeError: module 'acme.saver' has no attribute 'region'", "env.version"),
+        ("ValueError: the acme cache is only compatible with plain weights", "args.conflict"),
+        ("RuntimeError: this call is forbidden while a graph is being captured", "kernel.graph_capture"),
+        ("RuntimeError: GPU 3 seems to be occupied by another job", "oom.gpu.other_process"),
+        (
+            "Exception: Capture cuda graph failed: backend='acme' raised: LoweringException: no view",
+            "kernel.jit_compile",
+        ),
+        ("ERROR acme_router: No healthy workers (all circuits open)", "comm.peer_died"),
+        (
+            "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
+            "comm.peer_died",
+        ),
     ],
 )
 def test_an_unknown_text_is_what_its_words_speak_of(error: str, expected: str) -> None:
@@ -102,6 +119,28 @@ def test_an_excerpt_of_the_message_alone_is_read_as_one(text: str, expected: str
 )
 def test_warnings_and_help_are_not_read_as_messages(text: str) -> None:
     assert kind(text) in {"unknown", "healthy"}
+
+
+def test_a_request_s_image_that_cannot_be_read_is_the_request_s_fault() -> None:
+    places = ("sglang/srt/utils/common.py load_image", "requests/models.py raise_for_status")
+    error = "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://example.com/a.jpg"
+
+    assert kind(*raised(error, *places)) == "engine.request"
+
+
+def test_a_torch_without_cuda_is_a_backend_s_refusal_where_only_the_backend_needs_it() -> None:
+    error = "AssertionError: Torch not compiled with CUDA enabled"
+    places = ("sglang/srt/layers/attention/acme_backend.py create", "torch/cuda/__init__.py _lazy_init")
+
+    assert kind(*raised(error, SCHEDULER, *places)) == "assertion.backend"
+    assert kind(error) == "env.version"
+
+
+def test_a_graph_that_is_replayed_was_captured_before() -> None:
+    error = "RuntimeError: The size of tensor a (4) must match the size of tensor b (8) at dimension 0"
+    places = ("cuda_graph_runner.py replay", "cuda_graph_runner.py replay_prepare")
+
+    assert kind(*raised(error, *(f"sglang/srt/model_executor/{p}" for p in places))) == "engine.bug"
 
 
 def test_frames_that_only_pass_a_call_on_are_not_where_it_was_raised() -> None:
