@@ -115,7 +115,8 @@ def told(shared: Common, found: Sequence[Finding]) -> int:
             for line in folded(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), 8):
                 say(line)
             for line in finding.detail:
-                say(shown(f"{' ' * 10}{line}"))
+                for part in folded(shown(f"{' ' * 10}{line}"), 12):
+                    say(part)
     if not shared.json and not shared.quiet:
         say(_in_all(found))
     return int(not ok)

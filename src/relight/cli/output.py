@@ -49,9 +49,9 @@ def shorten(line: str) -> str:
 
 def folded(text: str, indent: int) -> list[str]:
     """Return a sentence as lines that fit a terminal, indented after the first; elsewhere it is one line."""
-    if not sys.stdout.isatty():
-        return [text]
     room = max(40, shutil.get_terminal_size((100, 24)).columns)
+    if not sys.stdout.isatty() or len(text) <= room:
+        return [text]
     return textwrap.wrap(text, room, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False)
 
 
