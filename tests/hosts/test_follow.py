@@ -166,3 +166,16 @@ def test_a_reader_that_does_not_read_makes_the_host_wait_and_loses_nothing(
     assert BUFFER < len(first) < BUFFER + (64 << 10) < status.log_size
     assert first + all_of(stream, status.log_size - len(first)) == Path(status.log).read_bytes()
     stream.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_log_that_a_fault_of_ours_ended_is_down_and_not_quiet(until: Until) -> None:
+    class Broken:
+        def receive(self, _: float) -> None:
+            raise KeyError("at")
+
+    stream = FollowedLog(lambda _: Broken(), 0)  # type: ignore[arg-type, return-value]
+    until(lambda: not stream._thread.is_alive())
+
+    assert until(lambda: stream.down > 0)
+    stream.close()

@@ -1,5 +1,7 @@
 """How long an attempt to reach a host may take."""
 
+import pytest
+
 from relight.hosts.pace import Pace
 
 FIRST = 30.0
@@ -47,10 +49,21 @@ def test_an_attempt_that_waited_for_the_link_does_not_make_the_way_a_slow_one() 
     assert (pace.limit(20.0), pace.doubt) == (2.0, 2.0)
 
 
+def test_a_slow_login_has_its_time_though_most_starts_need_none() -> None:
+    pace = Pace(2.0)
+    pace.logged_in(5.0)
+    pace.took(5.3)
+
+    for _ in range(3):
+        pace.took(0.2)
+
+    assert (pace.limit(30.0), pace.doubt) == pytest.approx((20.8, 2.0))
+
+
 def test_a_way_that_stays_slow_is_a_slow_one() -> None:
     pace = known(0.3)
 
-    for _ in range(4):
+    for _ in range(8):
         pace.took(3.0)
 
     assert (pace.limit(20.0), pace.doubt) == (12.0, 6.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 LEAST = 2.0  # seconds that an attempt has at least
 FOLD = 4.0  # how much longer than usual it may take
-QUIET = 2.0  # how much longer than it usually takes to get through a log may be silent
+QUIET = 2.0  # how much longer than an agent usually takes to start a log may be silent
 PATIENT = 4  # of so many attempts one has all the time there is
 SLOW_GREETING = 16  # of so many attempts one waits longer for the first word of the other side
 
@@ -20,12 +20,14 @@ class Pace:
 
     silence: float
     missed: int = 0
-    _latest: deque[float] = field(default_factory=lambda: deque(maxlen=4))
+    _logins: deque[float] = field(default_factory=lambda: deque(maxlen=8))
+    _starts: deque[float] = field(default_factory=lambda: deque(maxlen=8))
+    _login: float = 0.0
 
     @property
     def usual(self) -> float | None:
         """Return how long it takes to get through: the quickest of late, for others waited until there was a link."""
-        return min(self._latest, default=None)
+        return min(self._logins, default=0.0) + min(self._starts) if self._starts else None
 
     def limit(self, timeout: float) -> float:
         """Return how long the next attempt may take."""
@@ -47,13 +49,18 @@ class Pace:
     @property
     def doubt(self) -> float:
         """Return after how many seconds of silence a connection is doubted."""
-        return max(self.silence, QUIET * (self.usual or 0.0))
+        return max(self.silence, QUIET * min(self._starts, default=0.0))
+
+    def logged_in(self, seconds: float) -> None:
+        """Note how long the first part of an attempt took, which is left out where there is a connection."""
+        self._logins.append(seconds)
+        self._login = seconds
 
     def took(self, seconds: float) -> None:
         """Note an attempt that came to its end."""
-        self._latest.append(seconds)
-        self.missed = 0
+        self._starts.append(max(0.0, seconds - self._login))
+        self._login, self.missed = 0.0, 0
 
     def failed(self) -> None:
         """Note an attempt that did not."""
-        self.missed += 1
+        self._login, self.missed = 0.0, self.missed + 1

@@ -161,7 +161,9 @@ class SshLink:
         if self._wire is not None and self._wire.fit:
             return self._wire
         limits = Limits(timeout, self.pace.greeting(min(timeout, STAGE)), AGAIN if self._wire else FIRST)
+        began = time.monotonic()
         made = Wire(open_connection(self._spec, limits))
+        self.pace.logged_in(time.monotonic() - began)
         if self._wire is not None and self._wire.fit:
             made.close()
             self._wire.clear()

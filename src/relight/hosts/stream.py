@@ -74,6 +74,14 @@ class FollowedLog:
         self._thread.join(5.0)
 
     def _run(self) -> None:
+        try:
+            self._follow()
+        finally:
+            # Whatever else ended it: a log that nobody follows is not a quiet one.
+            if not self.closed:
+                self._lost_at = self._lost_at or time.monotonic()
+
+    def _follow(self) -> None:
         while not self._closed.is_set():
             channel = self._connected()
             if channel is None:
