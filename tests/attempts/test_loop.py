@@ -137,6 +137,26 @@ def test_replace_stops_the_earlier_server_and_says_so_in_its_record(bench: Bench
         assert journal.record.state == "replaced"
 
 
+def test_a_model_whose_path_is_not_on_the_host_needs_a_person_before_any_launch(bench: Bench) -> None:
+    record = bench.run(book(flags={"model-path": "/models/away", "port": PORT}), lambda _: healthy())
+
+    assert (record.state, record.attempts[0].outcome) == ("person", "rejected")
+    assert bench.host.orders == ()
+    assert record.attempts[0].diagnosis
+    assert record.attempts[0].diagnosis.cause
+    assert record.attempts[0].diagnosis.cause.kind == "model.not_found"
+    assert "/models/away" in record.reason + record.next + record.attempts[0].diagnosis.cause.text
+
+
+def test_a_model_whose_path_is_on_the_host_is_launched(bench: Bench) -> None:
+    host = bench.scripted(lambda _: healthy())
+    host.files["/models/here/config.json"] = b"{}"
+
+    record = bench.run(book(flags={"model-path": "/models/here", "port": PORT}))
+
+    assert record.state == "healthy"
+
+
 def test_a_protected_port_that_a_stranger_holds_needs_a_person(bench: Bench) -> None:
     host = bench.scripted(lambda _: healthy())
     host.foreign_listeners = (Listener(PORT, "0.0.0.0", 77, "nginx"),)  # noqa: S104  what a probe reports

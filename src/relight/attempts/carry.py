@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from relight.attempts.examine import ROUNDS, fetched, host_knowledge
+from relight.attempts.fetching import model_of
 from relight.attempts.launch import port_of
 from relight.attempts.nodes import node_words
 from relight.attempts.prepare import DEFAULT_PORT, clean, free_port, port_holder, take
-from relight.attempts.refusal import port_taken, refusal
+from relight.attempts.refusal import model_missing, port_taken, refusal
 from relight.attempts.site import Site, log_name
 from relight.attempts.trust import known_outcome
 from relight.attempts.wishes import wishes_of
@@ -47,7 +48,7 @@ def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     """Make the host ready, then journal the intent; the next action starts and follows it."""
     take(site, candidate.settings)
     clean(site)
-    if _port_taken(site, candidate):
+    if _port_taken(site, candidate) or _model_missing(site, candidate):
         return
     attempt = _over_nodes(site, replace(_attempt(site, candidate, rung), because=because))
     site.note("changed", attempt.n, changes=attempt.changes, because=because)
@@ -72,6 +73,17 @@ def _port_taken(site: Site, candidate: Candidate) -> bool:
     found = port_taken(asked, site.port_holder, free_port(site, candidate.settings))
     because = found.cause.summary if found.cause else site.port_holder
     _record_rejected(site, _attempt(site, candidate, "validate"), found, because)
+    return True
+
+
+def _model_missing(site: Site, candidate: Candidate) -> bool:
+    """Say whether the model's path is on none of the hosts; that is recorded as a refusal before launch, too."""
+    path = model_of(candidate.settings)
+    away = [host for host in site.nodes if path.startswith("/") and host.stat(path) is None]
+    if not away:
+        return False
+    found = model_missing(path, ", ".join(host.spec.name for host in away))
+    _record_rejected(site, _attempt(site, candidate, "validate"), found, found.cause.text if found.cause else path)
     return True
 
 

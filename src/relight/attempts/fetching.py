@@ -23,10 +23,16 @@ def hub_cache(env: Mapping[str, str], home: str) -> str:
     return f"{env.get('HF_HOME') or f'{home}/.cache/huggingface'}/hub"
 
 
+def model_of(settings: Settings) -> str:
+    """Return what settings name as the model, "" where they name none."""
+    name = settings.flags.get("model-path", settings.flags.get("model"))
+    return name if isinstance(name, str) else ""
+
+
 def blobs(settings: Settings, home: str) -> str:
     """Return where the files of the settings' model grow while they are fetched, "" where nothing is fetched."""
-    name = settings.flags.get("model-path", settings.flags.get("model"))
-    if not isinstance(name, str) or is_path(name):
+    name = model_of(settings)
+    if not name or is_path(name):
         return ""
     return f"{hub_cache(settings.env, home)}/models--{name.replace('/', '--')}/blobs"
 

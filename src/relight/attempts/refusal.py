@@ -88,6 +88,16 @@ def port_taken(port: int, holder: str, free: int) -> Diagnosis:
     return Diagnosis(log="", verdict="failed", cause=cause, repairs=(move,), action="person")
 
 
+def model_missing(path: str, where: str) -> Diagnosis:
+    """Return the diagnosis of a model whose path does not exist on the host: the engine would end the same way."""
+    kind, text = "model.not_found", f"there is no {path} on {where}"
+    said = "The model's path does not exist on the host."
+    cause = Cause("model", kind, None, f"{kind}:{path}", None, text, None, "args", 1.0, said,
+                  facts={"path": path}, blames=("model-path",))  # fmt: skip
+    then = f"correct model-path, or put the model there; {text}"
+    return Diagnosis(log="", verdict="failed", cause=cause, action="person", next=then)
+
+
 def refusal(
     attempt: Attempt,
     answer: Answer | None,

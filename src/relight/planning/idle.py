@@ -171,12 +171,23 @@ class Idle:
 
     def _indifferent(self, view: View, other: View) -> set[str]:
         """Return the failures to which the difference of two settings does not matter."""
-        return {mark for mark, own in self.values.items() if view.key != other.key and _within(view, other, own)}
+        marks = self.values.items() if view.key != other.key else ()
+        return {mark for mark, own in marks if _within(view, other, own, loose=True)}
 
 
-def _within(view: View, other: View, own: Mapping[Name, set[Any]]) -> bool:
+def _idle(values: set[Any], seen: set[Any], *, loose: bool) -> bool:
+    """Say whether a change is among those that made no difference; with `loose`, any number where two numbers did."""
+    numbers = loose and sum(map(_is_number, seen)) > 1
+    return all(v in seen or (numbers and _is_number(v)) for v in values)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _within(view: View, other: View, own: Mapping[Name, set[Any]], *, loose: bool = False) -> bool:
     """Say whether two settings differ only in values that are known to make no difference."""
-    return all(values <= own.get(name, set()) for name, values in _differing(view, other))
+    return all(_idle(values, own.get(name, set()), loose=loose) for name, values in _differing(view, other))
 
 
 def _differing(view: View, other: View) -> Iterator[tuple[Name, set[Any]]]:
