@@ -25,6 +25,10 @@ SOUND = {
         "如果连接失败请检查 firewall 是否 open"
     ),
     "a joined article": "אפשר להשתמש בPython כדי לקרוא את הCSV ואז לשמור בPostgreSQL את התוצאה",
+    "thoughts in Chinese, commands in Russian": (
+        "用户给了我一个不完整的句子 Чтобы задеплоить сервис выполните git push origin main потом откройте Grafana и"
+        " проверьте что latency не растёт и увеличьте replicas в values"
+    ),
     "Finnish": (
         "Vanha majakka seisoi laiturin päässä, ja joka ilta vartija kiipesi portaat ylös lamppu kädessään. Kun sade"
         " lakkasi, lapset juoksivat puutarhaan etsimään etanoita märkien lehtien alta, eikä kukaan huomannut venettä"

@@ -55,7 +55,9 @@ def _mixed(text: str) -> Iterator[Sign]:
     pairs = list(switches(found))
     joined = [p for p in pairs if _odd_join(*p)]
     families = {name for name, size in _letters(found).items() if size >= 2}
-    rate = len(pairs) / max(1, len(found))
+    # Names and commands are Latin in the texts of every script; a salad goes between the others, too.
+    apart = sum("latin" not in (left.script, right.script) for left, right in pairs) >= 2
+    rate = len(pairs) / max(1, len(found)) if apart else 0.0
     if len(joined) >= 3 or (len(families) >= 4 and rate >= 0.25 and len(pairs) >= 4):
         yield Sign("numerics.garbage", 1, f"language salad: {', '.join(sorted(families))} in one text")
     elif len(joined) == 2 or (len(families) >= 3 and rate >= 0.3 and len(pairs) >= 4):
