@@ -88,6 +88,16 @@ def test_an_issue_is_printed_and_sent_nowhere(relight: Relight) -> None:
     assert "[Bug]" in relight("report", "--issue").out.splitlines()[0]
 
 
+def test_where_nothing_failed_there_is_no_bug_to_report(relight: Relight, tmp_path: Path) -> None:
+    with Journal.create(tmp_path / "state", playbook=BOOK, specs=[HostSpec("rtx8", "gpu1")], started=AT) as journal:
+        journal.write(Event(AT, journal.folder.name, None, "run_ended", {"set_record": {"state": "busy"}}))
+
+    done = relight("report", "--issue")
+
+    assert done.status == 2
+    assert "there is no bug to report" in done.err
+
+
 @pytest.mark.usefixtures("run")
 def test_a_bundle_holds_record_log_and_playbook_without_secrets(relight: Relight, tmp_path: Path) -> None:
     relight("report", "--bundle", "b.tar")

@@ -98,6 +98,10 @@ def test_a_server_that_is_still_ending_has_not_crashed_twice() -> None:
     assert shown((ending,)).splitlines() == ["08:00:04  attempt 1  the log shows the end"]
 
 
+def test_what_the_command_closes_with_is_not_said_twice() -> None:
+    assert shown((event("run_ended", state="failed", reason="no such flag"),)) == ""
+
+
 def test_quiet_shows_nothing() -> None:
     assert shown(RUN, quiet=True) == ""
     assert shown(RUN, quiet=True, terminal=True) == ""

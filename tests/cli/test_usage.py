@@ -104,6 +104,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "set and unset": (["retry", "play.toml", "--host", "h", "--set", "a=1", "--unset", "a"], "set and unset"),
     "secret in set": (["retry", "play.toml", "--host", "h", "--set", "api-key=planted"], "secret-flags"),
     "secret in env": (["retry", "play.toml", "--host", "h", "--env", "HF_TOKEN=planted"], "secrets"),
+    "no folder of events": (["retry", "play.toml", "--host", "h", "--events", "nowhere/e"], "no such folder: nowhere"),
     "no log": (["diagnose", "none.log"], "none.log"),
     "no source folder": (["diagnose", "none.log", "--source", "nowhere"], "--source nowhere"),
     "no such run": (["report", "x"], "no run 'x'"),

@@ -51,6 +51,7 @@ class Asked:
         """Return this call, or raise UsageError for what cannot go together."""
         if self.events == "-" and json:
             raise UsageError("stdout can carry the events or the record, not both", place="--events -")
+        self._events_can_be_written()
         if self.resume:
             self._resumes_alone()
         elif self.playbook is None or not self.host_names:
@@ -61,6 +62,11 @@ class Asked:
             text = f"{RESERVED} is one host that lives as long as the command"
             raise UsageError(text, place="--host", next="`relight lab --nodes 2` starts several to name")
         return self
+
+    def _events_can_be_written(self) -> None:
+        folder = Path(self.events or "-").expanduser().parent
+        if not folder.is_dir():
+            raise UsageError(f"no such folder: {folder}", place=f"--events {self.events}", next="make it first")
 
     def _resumes_alone(self) -> None:
         given = {

@@ -53,7 +53,7 @@ def explanation(name: str, knowledge: Knowledge) -> dict[str, Any]:
     kinds = [] if by_id else [k for k in KINDS if k == name or k.startswith(f"{name}.")]
     if not by_id and not kinds:
         known = [*KINDS, *(s.id for s in knowledge.signatures)]
-        hint = meant(name, known) or f"kinds: {', '.join(KINDS)}"
+        hint = meant(name, known) or "`relight explain` lists the kinds"
         raise UsageError(f"neither a kind nor a signature: '{name}'", place="relight explain", next=hint)
     signatures = by_id or [s for s in knowledge.signatures if s.kind in kinds]
     shown_kinds = kinds or [by_id[0].kind]

@@ -18,6 +18,7 @@ from relight.reports.moves import with_moves
 from relight.words.attempt import Record
 from relight.words.errors import UsageError
 
+_ANOTHER = "make its folder first, or name another file"
 FORMATS = ("text", "md", "html", "json")
 
 
@@ -68,6 +69,9 @@ def rendered(record: Record, format: str) -> str:  # noqa: A002  the option's na
 def _issue(record: Record) -> str:
     from relight.reports import issue  # noqa: PLC0415  rarely asked for
 
+    if all(attempt.outcome in {"healthy", "aborted", None} for attempt in record.attempts):
+        text = "nothing failed in this run: there is no bug to report"
+        raise UsageError(text, place=record.run, next="name another run; `relight runs` lists them")
     return issue.render(record)
 
 
@@ -75,7 +79,7 @@ def _written(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", place=str(path)) from error
+        raise UsageError(f"cannot be written: {error.strerror}", place=str(path), next=_ANOTHER) from error
 
 
 def write_bundle(path: Path, folder: Path, record: Record) -> None:
@@ -99,7 +103,7 @@ def write_bundle(path: Path, folder: Path, record: Record) -> None:
                 entry.mode = 0o600
                 archive.addfile(entry, io.BytesIO(member.data))
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", place=f"--bundle {path}") from error
+        raise UsageError(f"cannot be written: {error.strerror}", place=f"--bundle {path}", next=_ANOTHER) from error
 
 
 def _text(path: Path) -> str:

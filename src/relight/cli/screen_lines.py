@@ -144,10 +144,14 @@ def _healthy(seen: Seen) -> tuple[Said, ...]:
 
 def _ended(seen: Seen) -> tuple[Said, ...]:
     state = str(seen.data.get("state") or "over")
+    if state in _TOLD_AS_ERRORS and not seen.before.launched:
+        return ()
     style = "bold green" if state == "healthy" else "bold red"
     return (("run", f"{state}{': ' if seen.data.get('reason') else ''}{seen.data.get('reason') or ''}", style),)
 
 
+_TOLD_AS_ERRORS = {"failed", "unreachable"}
+"""Ends of a run that launched nothing: the error that the command closes with says it."""
 _SAYS: Mapping[str, Callable[[Seen], tuple[Said, ...]]] = {
     "probed": _probed,
     "asked": _asked,
