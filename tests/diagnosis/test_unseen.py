@@ -76,6 +76,8 @@ def test_an_unknown_text_is_what_fails_where_it_was_raised(error: str, place: st
         ("RuntimeError: the acme JIT failed to compile kernel fwd.cu", "kernel.jit_compile"),
         ("RuntimeError: the cache folder is not writable", "env.permission"),
         ("RuntimeError: No XPU devices are available", "env.driver"),
+        ("AssertionError: acme tensor core is not supported in fa2 backend", "assertion.backend"),
+        ("AssertionError: own_trtllm adapters currently require FP8 block quant", "assertion.backend"),
         ("RuntimeError: Intel AMX is required for the acme layer", "kernel.unsupported_arch"),
         ("RuntimeError: ACL stream synchronize failed, error code:507999", "kernel.launch_failure"),
         ("ValueError: could not decode the image data of the first message", "engine.request"),
@@ -142,6 +144,18 @@ def test_a_graph_that_is_replayed_was_captured_before() -> None:
     places = ("cuda_graph_runner.py replay", "cuda_graph_runner.py replay_prepare")
 
     assert kind(*raised(error, *(f"sglang/srt/model_executor/{p}" for p in places))) == "engine.bug"
+
+
+def test_sizes_that_torch_itself_finds_different_are_the_engine_s_fault() -> None:
+    error = "RuntimeError: The expanded size of the tensor (7) must match the existing size (9) at dimension 0."
+
+    assert kind(*raised(error, SCHEDULER, "sglang/srt/layers/attention/acme_backend.py forward_extend")) == "engine.bug"
+
+
+def test_a_server_that_refuses_its_own_first_request_never_warmed_up() -> None:
+    error = "urllib3.exceptions.NewConnectionError: HTTPConnection(host='127.0.0.1', port=30000): "
+
+    assert kind(f"{error}Failed to establish a new connection: [Errno 111] Connection refused") == "hang.warmup"
 
 
 def test_frames_that_only_pass_a_call_on_are_not_where_it_was_raised() -> None:
