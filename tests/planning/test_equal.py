@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,3 +79,15 @@ def test_a_number_that_was_given_counts_also_where_its_field_has_another_name() 
 
     assert not equal_resolved(resolved(8), resolved(4), sizes)
     assert equal_resolved((Settings({}), {"random_seed": 1}), (Settings({}), {"random_seed": 2}), sizes)
+
+
+@pytest.mark.parametrize("spelled", ["tp-size", "tp", "tensor-parallel-size"])
+@pytest.mark.parametrize("parser", [PARSER, None], ids=["parser", "no parser"])
+def test_settings_that_differ_in_the_number_of_ranks_alone_are_not_equal(
+    spelled: str, parser: HostParser | None
+) -> None:
+    eight, four = Settings({"model-path": "m", spelled: 8}), Settings({"model-path": "m", spelled: 4})
+    resolved = {"model_path": "m", "page_size": 1}
+
+    assert key(eight, parser) != key(four, parser)
+    assert not equal_resolved((eight, {**resolved, "tp_size": 8}), (four, {**resolved, "tp_size": 4}), PARSER)

@@ -138,3 +138,17 @@ def test_two_levers_that_have_to_go_together_are_found_without_giving_up_the_dea
 
 def test_a_single_lever_is_given_up_before_many_are() -> None:
     assert four_levers(spoils=("spec",))[-1] == {"spec": None, "radix": 1, "mscclpp": 1, "symm": 1}
+
+
+def test_variants_that_name_more_than_the_first_are_as_idle_as_it() -> None:
+    more = lever(
+        "spec",
+        variant({"speculative-algorithm": "NEXTN"}),
+        variant({"speculative-algorithm": "NEXTN", "speculative-num-draft-tokens": 4}),
+        "off",
+    )
+
+    attempts, plan = played(playbook(more, GRAPHS), lambda _: diagnosis(cause("unknown", fingerprint="print")))
+
+    assert attempts
+    assert plan.options

@@ -51,7 +51,7 @@ class Idle:
         for lever in self._idle_levers(own):
             for view in (self.history.ground.view(node) for node in self._moved(lever)):
                 for name, values in _differing(view, self._start):
-                    own[name] |= values
+                    own.setdefault(name, set()).update(values)
 
     def _moved(self, lever: int) -> Iterator[Node]:
         ground = self.history.ground

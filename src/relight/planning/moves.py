@@ -120,17 +120,24 @@ def _next_values(first: str, ladder: tuple[FlagValue, ...], view: View, ground: 
 
 
 def anywhere(
-    node: Node, view: View, repairs: Iterable[Repair], ground: Ground, suspects: Iterable[str] = ()
+    node: Node,
+    view: View,
+    repairs: Iterable[Repair],
+    ground: Ground,
+    suspects: Iterable[str] = (),
+    *,
+    base: bool = True,
 ) -> Iterable[Node]:
     """Return every node one change away from one that failed for a reason nobody could name.
 
-    The levers that steer the place where it failed come first; of what costs the same, that decides.
+    The levers that steer the place where it failed come first; of what costs the same, that decides. Base flags are
+    suspected only with `base`.
     """
     yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
     near = {i for n in suspects for i in ground.mentioned.get((ground.names.canonical(n), False), ())}
     for lever in sorted(range(len(ground.levers)), key=lambda i: i not in near):
         yield from at_other_positions(node, lever, ground)
-    if not any(r.origin == "isolation" for r in node.repairs):
+    if base and not any(r.origin == "isolation" for r in node.repairs):
         yield from (node.plus(r) for r in unsettings(view, ground))
 
 

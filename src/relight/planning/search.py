@@ -19,6 +19,8 @@ from relight.words.settings import Settings
 
 MOST_NODES = 220
 MOST_STEPS_DOWN = 60
+SURE = 0.95
+"""From here on a failure is known too well to suspect what it does not blame of what was given beside the levers."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,9 @@ class Search:
         elif (attempts := self._failed(settings, view)) or view.key in self.avoid:
             repairs = [r for a in attempts if a.diagnosis for r in a.diagnosis.repairs]
             causes = [a.diagnosis.cause for a in attempts if a.diagnosis and a.diagnosis.cause]
-            self.add(moves.anywhere(node, view, repairs, self.ground, [n for c in causes for n in c.suspects]))
+            suspects = [n for c in causes for n in c.suspects]
+            named = bool(causes) and all(c.blames and c.confidence >= SURE for c in causes)
+            self.add(moves.anywhere(node, view, repairs, self.ground, suspects, base=not named))
         else:
             yield Found(node, settings, view)
 
