@@ -77,6 +77,27 @@ def test_a_truncated_log_is_told_and_followed_from_its_new_beginning(
     stream.close()
 
 
+def test_a_log_that_was_truncated_and_grew_past_our_place_meanwhile_is_another(
+    host: AgentHost, start: Start, until: Until
+) -> None:
+    attempt = start("--lines", "100", "--stay")
+    until(lambda: b"ready" in host.read_log(attempt, 0, 1 << 16))
+    path = Path(host.status(attempt).log)
+    old, new = path.read_bytes(), b"".join(b"another line %d\n" % n for n in range(1000))
+    stream = host.follow(attempt, 0)
+    all_of(stream, len(old))
+    os.truncate(path, 0)
+    with path.open("ab") as file:
+        file.write(new)
+
+    assert all_of(stream, len(new)) == new
+    assert "truncated" in stream.fault
+    stream.close()
+    again = host._log(attempt, len(old), old[-64:])
+    assert again.receive(5.0) == ({"fault": f"somebody truncated the log on the host at byte {len(old)}", "at": 0}, b"")
+    again.close()
+
+
 def test_a_log_that_somebody_moved_is_read_where_the_server_writes(host: AgentHost, start: Start, until: Until) -> None:
     attempt = start("--lines", "100", "--stay")
     until(lambda: b"ready" in host.read_log(attempt, 0, 1 << 16))
@@ -174,7 +195,7 @@ def test_a_log_that_a_fault_of_ours_ended_is_down_and_not_quiet(until: Until) ->
         def receive(self, _: float) -> None:
             raise KeyError("at")
 
-    stream = FollowedLog(lambda _: Broken(), 0)  # type: ignore[arg-type, return-value]
+    stream = FollowedLog(lambda *_: Broken(), 0)  # type: ignore[arg-type]
     until(lambda: not stream._thread.is_alive())
 
     assert until(lambda: stream.down > 0)

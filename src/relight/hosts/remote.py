@@ -283,13 +283,13 @@ class AgentHost:
 
     def follow(self, attempt_id: str, offset: int) -> FollowedLog:
         """Open a stream of a log."""
-        stream = FollowedLog(lambda at: self._log(attempt_id, at), offset)
+        stream = FollowedLog(lambda at, tail: self._log(attempt_id, at, tail), offset)
         self._streams = [s for s in self._streams if not s.closed]
         self._streams.append(stream)
         return stream
 
-    def _log(self, attempt_id: str, offset: int) -> Channel:
-        channel = self._open(self._order("log", attempt=attempt_id, offset=offset), 20.0)
+    def _log(self, attempt_id: str, offset: int, tail: bytes) -> Channel:
+        channel = self._open(self._order("log", attempt=attempt_id, offset=offset, tail=tail.hex()), 20.0)
         channel.silence = self._link.pace.doubt
         return channel
 

@@ -12,6 +12,7 @@ from relight.hosts.link import CommandError, LinkError, SilentError
 from relight.words.errors import UnreachableError
 
 BUFFER = 1 << 20  # bytes read ahead of the reader; beyond it the host has to wait. As lines they take four times that
+TAIL = 64  # bytes by which a file is known again
 BACKOFF = tenacity.wait_random_exponential(multiplier=0.1, max=0.6)
 REFUSED = tenacity.wait_random_exponential(multiplier=0.1, max=10.0)
 LOST = (LinkError, UnreachableError, CommandError)
@@ -20,10 +21,12 @@ LOST = (LinkError, UnreachableError, CommandError)
 class FollowedLog:
     """The bytes of one log. A thread reads ahead; `read` hands out."""
 
-    def __init__(self, open_at: Callable[[int], Channel], offset: int) -> None:
+    def __init__(self, open_at: Callable[[int, bytes], Channel], offset: int) -> None:
+        """Follow from byte `offset`. `open_at` is given a byte and what stood before it, by which the file is known."""
         self.offset = offset
         self._open_at = open_at
         self._position = offset  # in the host's file: differs from `offset` once somebody truncated that
+        self._tail = b""
         self._pieces: list[bytes] = []
         self._held = 0
         self._news = threading.Condition()
@@ -105,7 +108,7 @@ class FollowedLog:
             stop=tenacity.stop_when_event_set(self._closed),
         )
         try:
-            channel: Channel = retrying(self._open_at, self._position)
+            channel: Channel = retrying(self._open_at, self._position, self._tail)
         except tenacity.RetryError:
             return None
         return channel
@@ -123,7 +126,7 @@ class FollowedLog:
     def _take(self, head: dict[str, Any], data: bytes) -> None:
         if "fault" in head:
             self._fault = str(head["fault"])
-            self._position = int(head["at"])
+            self._position, self._tail = int(head["at"]), b""
         if data and head["at"] != self._position:
             raise LinkError(f"byte {head['at']} of the log where {self._position} was due")
         if data:
@@ -131,6 +134,7 @@ class FollowedLog:
                 self._pieces.append(data)
                 self._held += len(data)
                 self._position += len(data)
+                self._tail = (self._tail + data)[-TAIL:]
                 self._news.notify_all()
 
     def _wait_for_reader(self) -> None:

@@ -23,6 +23,7 @@ from relight.hosts.agent.rolling import read_rolled
 
 POLL = 0.05
 BEAT = 0.5
+KNOWN = 64  # bytes by which the file is known again
 STREAM_PIECE = 16 << 10  # a link that is cut again and again brings one on; a narrow one shows one soon
 
 
@@ -107,6 +108,7 @@ class LogFeed:
     def __init__(self, site: Site, order: dict[str, Any], send: Callable[[dict[str, Any], bytes], None]) -> None:
         self._folder = attempt_folder(site, order["attempt"])
         self._offset: int = order["offset"]
+        self._tail = bytes.fromhex(order["tail"])  # the last bytes that were sent
         self._send = send
         self._fd = -1
         self._beat = 0.0
@@ -133,17 +135,25 @@ class LogFeed:
         size = os.fstat(self._fd).st_size
         if size == self._offset:  # rolling keeps the size
             return False
-        if size < self._offset:
+        if size < self._offset or self._is_another():
             self._put({"fault": f"somebody truncated the log on the host at byte {self._offset}", "at": 0})
-            self._offset = 0
+            self._offset, self._tail = 0, b""
         at, data = read_rolled(self._folder, self._fd, self._offset, STREAM_PIECE)
         if not data:
             return False
         if at != self._offset:
             self._put({"fault": f"bytes {self._offset} to {at} of the log are no longer on the host", "at": at})
+            self._tail = b""
         self._put({"at": at}, data)
         self._offset = at + len(data)
+        self._tail = (self._tail + data)[-KNOWN:]
         return True
+
+    def _is_another(self) -> bool:
+        """Say whether other bytes stand before our place than were sent: it was truncated, and written anew past it."""
+        start = self._offset - len(self._tail)
+        at, data = read_rolled(self._folder, self._fd, start, len(self._tail))
+        return at == start and not self._tail.startswith(data)
 
     def _open(self) -> bool:
         opened = open_log(self._folder)
