@@ -8,6 +8,7 @@ from textwrap import shorten
 from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
+from relight.reports.holders import holders
 from relight.reports.price import given_up, healthy_attempt
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
@@ -18,6 +19,7 @@ from relight.words.settings import Repair
 
 _LONGEST = 240
 _FEW_LAUNCHES = 5
+_TAKEN = "oom.gpu.other_process"
 
 
 def now_section(record: Record) -> Section:
@@ -222,11 +224,17 @@ def _resume(record: Record) -> list[Block]:
     """Tell of a run that stopped in the middle, or that waits for a person."""
     said = _said(record)
     if record.state == "person":
-        said = [*said, *_shown_by(record)]
+        said = [*said, *_held(record), *_shown_by(record)]
         text = "When that is done, this goes on:"
     else:
         text = "The host was left as it is; this goes on where the run stopped:"
     return [*said, Para((text,)), Command((resumed(record),))]
+
+
+def _held(record: Record) -> list[Block]:
+    diagnosis = record.attempts[-1].diagnosis if record.attempts else None
+    cause = diagnosis.cause if diagnosis else None
+    return holders(record) if cause and cause.kind == _TAKEN else []
 
 
 def _shown_by(record: Record) -> list[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from relight.reports.prose import value
 from relight.words.attempt import Record
-from relight.words.host import Gpu
+from relight.words.host import Gpu, GpuProcess
 
 _ELSEWHERE = {
     "engine_version",
@@ -42,7 +42,19 @@ def _gpu(held: Any) -> Gpu | None:
     if not isinstance(held, Mapping) or "name" not in held:
         return None
     total, used = (int(held.get(name) or 0) for name in ("memory_total", "memory_used"))
-    return Gpu(int(held.get("index") or 0), str(held["name"]), total, used, driver=str(held.get("driver") or ""))
+    return Gpu(
+        int(held.get("index") or 0),
+        str(held["name"]),
+        total,
+        used,
+        driver=str(held.get("driver") or ""),
+        processes=tuple(map(_process, held.get("processes") or ())),
+        node=str(held.get("node") or ""),
+    )
+
+
+def _process(held: Mapping[str, Any]) -> GpuProcess:
+    return GpuProcess(int(held.get("pid") or 0), int(held.get("memory") or 0), str(held.get("name") or ""))
 
 
 def card_memory(held: tuple[Gpu, ...]) -> int:
