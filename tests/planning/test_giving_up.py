@@ -55,6 +55,24 @@ def test_a_flag_that_is_given_another_value_under_its_new_name_does_not_keep_the
     assert state.kept is None
 
 
+def test_flags_of_another_version_are_renamed_where_the_parser_cannot_be_asked() -> None:
+    book = playbook(PREFIX, flags={"cuda-graph-max-bs": 64})
+    world = replace(WORLD, parser=None, knowledge=replace(KNOWLEDGE, renames=(RENAMED,)))
+    names = {"cuda-graph-max-bs": "cuda-graph-max-bs-decode", "mamba-scheduler-strategy": "mamba-radix-cache-strategy"}
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        bad = {n: v for n, v in candidate.settings.flags.items() if n in names}
+        renamed = [Repair({names[n]: v}, (n,), why="renamed", origin="message", cost=0.0) for n, v in bad.items()]
+        dropped = [Repair(unset=(n,), why="gone", origin="message", cost=1.0) for n in bad]
+        return diagnosis(cause("args.unrecognized"), *renamed, *dropped) if bad else None
+
+    attempts, _ = played(book, engine, world)
+
+    assert [a.outcome for a in attempts] == ["crashed", "healthy"]
+    assert attempts[-1].choice == {"prefix": 1}
+    assert set(names.values()) <= attempts[-1].settings.flags.keys()
+
+
 def test_what_ran_out_of_memory_is_not_tried_with_less_room_still() -> None:
     weights = Signature("weights", "t", "oom.gpu.weights", remedies=(Remedy(scale={"tp-size": 2}),))
     facts = {**FACTS, "tp-size": FlagFact("tp-size", ladder=(8, 4, 2, 1), cost=8.0)}

@@ -24,6 +24,7 @@ CONFIRMED_ONCE = 0.8
 CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
+UNRECOGNIZED = "args.unrecognized"
 # What an attempt changed that got past a failure, where it changed little.
 LITTLE = 4
 PASSED = 0.9
@@ -113,7 +114,7 @@ def _taught(attempt: Attempt, history: History) -> list[Lesson]:
 
 def _of_parser(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
     return [
-        Lesson(core, "args.unrecognized" if core[0].op == "set" else "args.invalid_value", 1.0, hard=True,
+        Lesson(core, UNRECOGNIZED if core[0].op == "set" else "args.invalid_value", 1.0, hard=True,
                attempts=(attempt.n,), repairs=finding.repairs)
         for finding in ground.findings(attempt.settings)
         for core in [_refused(finding.name, finding.fault, ground, view)]
@@ -138,6 +139,8 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
     cause = diagnosis.cause
     if diagnosis.constraint and (diagnosis.constraint.flags or diagnosis.constraint.env):
         return _of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)
+    if cause.kind == UNRECOGNIZED and (gone := _unrecognized(cause, diagnosis.repairs, ground, view)):
+        return gone
     core = blamed(cause, attempt.effective, ground, view) or named_by(diagnosis.repairs, ground, view)
     if not core:
         return []
@@ -145,6 +148,13 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
     undone = _undone(diagnosis.repairs, core, ground, view)
     cores = [core, *_as_resolved(core, ground, view)]
     return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs) for c in cores]
+
+
+def _unrecognized(cause: Cause, repairs: tuple[Repair, ...], ground: Ground, view: View) -> list[Lesson]:
+    """Return a condition for each flag that the engine's own parser does not know: it fails whatever its value."""
+    gone = dict.fromkeys(ground.names.canonical(n) for r in repairs for n in r.unset)
+    own = {n: tuple(r for r in repairs if n in map(ground.names.canonical, r.unset)) for n in gone if n in view.flags}
+    return [Lesson((Term(n, "set"),), cause.kind, 1.0, hard=True, repairs=found) for n, found in own.items()]
 
 
 def _as_resolved(core: tuple[Term, ...], ground: Ground, view: View) -> list[tuple[Term, ...]]:

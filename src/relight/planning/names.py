@@ -68,8 +68,8 @@ class Names:
         return self.parser is None or self.parser.resolve(name) is not None
 
     def renamed(self, name: str, value: FlagValue) -> Iterator[Mapping[str, FlagValue]]:
-        """Yield what stands for a flag that this parser lacks, by the table of renames."""
-        if self.parser is not None and self.parser.find(name) is None:
+        """Yield what stands for a flag that this parser lacks, or may lack, by the table of renames."""
+        if self.parser is None or self.parser.find(name) is None:
             found = (filled(r, value) for r in self.renames if r.old == name and not r.env)
             yield from (new for new in found if new and all(map(self.has, new)))
 
