@@ -4,7 +4,7 @@ import itertools
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relight.hosts.agent.frames import FrameBuffer, FrameError, pack_frame
@@ -14,6 +14,7 @@ from relight.words.text import plain
 
 Frame = tuple[dict[str, Any], bytes]
 SILENCE = 12.0  # seconds without a byte over the connection that are a stalled link: an agent gives two signs a second
+OVERSLEPT = 1.0  # seconds by which a wait was too long: it was us who slept, and what came is still to be read
 DUMB = 60.0  # seconds without a sign of life of this agent, though its connection lives
 
 
@@ -22,11 +23,18 @@ class Channel:
 
     silence = SILENCE
 
-    def __init__(self, pipe: Pipe, buffer: FrameBuffer, frames: Sequence[Frame]) -> None:
+    def __init__(
+        self,
+        pipe: Pipe,
+        buffer: FrameBuffer,
+        frames: Sequence[Frame],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._pipe = pipe
         self._buffer = buffer
         self._frames = list(frames)
-        self._heard = time.monotonic()
+        self._heard = self._clock()
 
     def send(self, head: Mapping[str, Any], blob: bytes = b"") -> None:
         """Send one frame. Raises LinkError."""
@@ -36,9 +44,12 @@ class Channel:
         """Return the next frame, None when none came in time. Raises LinkError."""
         if self._frames:
             return self._frames.pop(0)
+        asked = self._clock()
         data = self._pipe.recv(timeout)
-        now = time.monotonic()
+        now = self._clock()
         if data is None:
+            if now - asked > timeout + OVERSLEPT:
+                self.wake()
             self._judge_silence(now)
             return None
         if not data:
@@ -59,7 +70,7 @@ class Channel:
 
     def wake(self) -> None:
         """Forget how long it was silent: nobody listened."""
-        self._heard = time.monotonic()
+        self._heard = self._clock()
 
     def end(self) -> None:
         """Let the agent come to its end."""
