@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from relight.planning.bounds import between
+import pytest
+
+from relight.planning.bounds import Known, between, indifferent
 from relight.planning.ground import ground_of
 from relight.words.attempt import Term
 from relight.words.diagnosis import Diagnosis
@@ -46,12 +48,41 @@ def test_every_further_failure_of_memory_asks_for_more_room() -> None:
     ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
     first, second = Term("mem-fraction-static", ">=", 0.85), Term("mem-fraction-static", ">=", 0.83)
 
-    once = between("mem-fraction-static", [first], ground)
-    twice = between("mem-fraction-static", [first, second], ground)
+    once = between("mem-fraction-static", Known((first,)), ground)
+    twice = between("mem-fraction-static", Known((first, second)), ground)
 
     assert once
     assert twice
     assert (once.set, twice.set) == ({"mem-fraction-static": 0.84}, {"mem-fraction-static": 0.8})
+
+
+def test_what_the_sums_of_one_failure_proposed_is_taken_for_all_where_it_keeps_to_every_bound() -> None:
+    ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
+    limits = (Term("mem-fraction-static", ">=", 0.85), Term("mem-fraction-static", ">=", 0.83))
+    near = Repair(set={"mem-fraction-static": 0.845}, why="the first sums", origin="memory", cost=1.1)
+    enough = Repair(set={"mem-fraction-static": 0.825}, why="the second sums", origin="memory", cost=1.5)
+
+    made_up = between("mem-fraction-static", Known(limits, (near,)), ground)
+
+    assert between("mem-fraction-static", Known(limits, (near, enough)), ground) == enough
+    assert made_up
+    assert made_up.cost == near.cost
+
+
+@pytest.mark.parametrize(
+    ("values", "seen", "same"),
+    [
+        ({None, 2}, {None, 16, 4}, True),
+        ({24, 1}, {128, 32}, True),
+        ({16, 2}, {16, 8}, False),
+        ({128, 64}, {32, 8}, False),
+        ({True, 2}, {16, 4}, False),
+    ],
+)
+def test_a_number_that_fell_far_without_a_difference_is_not_lowered_on(
+    values: set[object], seen: set[object], same: bool
+) -> None:
+    assert indifferent(values, seen) == same
 
 
 def test_what_several_unexplained_failures_have_in_common_is_left_by_the_repair_that_was_proposed() -> None:

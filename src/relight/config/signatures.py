@@ -18,8 +18,8 @@ KEYS = (
     "blames", "summary", "next", "remedy", "sample", "near_miss",
 )  # fmt: skip
 REMEDY_KEYS = (
-    "set", "unset", "set_env", "unset_env", "add", "scale", "bounds", "wait", "why", "gives_up", "cost", "needs",
-    "versions",
+    "set", "unset", "set_env", "unset_env", "add", "scale", "times", "bounds", "wait", "why", "gives_up", "cost",
+    "needs", "versions",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
 
@@ -88,6 +88,7 @@ def read_remedy(item: Mapping[str, Any], place: str) -> Remedy:
         unset_env=texts(item, "unset_env", where),
         add={k: float(v) for k, v in _of(item, "add", dict, default={}, place=where).items()},
         scale={k: float(v) for k, v in _of(item, "scale", dict, default={}, place=where).items()},
+        times=str(item.get("times", "")),
         bounds={k: (float(v[0]), float(v[1])) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
         wait=float(item.get("wait", 0)),
         why=text_of(item, "why", where),

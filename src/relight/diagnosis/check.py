@@ -1,9 +1,11 @@
 """The proof of signatures: each claims its own samples, and only those."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from relight.diagnosis.candidates import Candidate, candidates
+from relight.diagnosis.draft import situated
 from relight.diagnosis.evidence import gather
 from relight.diagnosis.given import OWN_VARIABLES
 from relight.diagnosis.match import Matcher
@@ -65,7 +67,7 @@ def _problems(signature: Signature, ask: Matcher, knowledge: Knowledge) -> Itera
 
 def _sample_problems(signature: Signature, sample: Sample, ask: Matcher, knowledge: Knowledge) -> Iterator[str]:
     text = sample.log[sample.line - 1]
-    found = _at(sample, ask, knowledge)
+    found = [_situated(c, signature, ask, knowledge) for c in _at(sample, ask, knowledge)]
     owners = {owner for candidate in found for owner in _owners(candidate, ask)}
     if signature.id not in owners:
         yield f"the sample is not claimed by its own signature: {text!r}"
@@ -74,6 +76,13 @@ def _sample_problems(signature: Signature, sample: Sample, ask: Matcher, knowled
         yield f"the sample is claimed by {winners}, which demands more of the text: {text!r}"
     elif not signature.generic and owners - {signature.id}:
         yield f"the sample is claimed by {sorted(owners - {signature.id})} as well: {text!r}"
+
+
+def _situated(candidate: Candidate, signature: Signature, ask: Matcher, knowledge: Knowledge) -> Candidate:
+    """Return a candidate as it is read in the situation that a signature asks for in place of a phase of the start."""
+    phases = {pattern.phase for pattern in knowledge.phases}
+    asked = next((p for p in signature.phase if phases and p not in phases), None)
+    return replace(situated(candidate, ask, asked), phase=asked) if asked else candidate
 
 
 def _owners(candidate: Candidate, ask: Matcher) -> set[str]:

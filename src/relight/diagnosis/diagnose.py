@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from relight.diagnosis.areas import Place, place_of
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
-from relight.diagnosis.draft import with_draft
+from relight.diagnosis.draft import situated, with_draft
 from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.limits import limit_facts, limits_of
-from relight.diagnosis.match import matcher
-from relight.diagnosis.memory import FRACTION, direction, memory_repairs, right_way, sums
+from relight.diagnosis.match import Matcher, matcher
+from relight.diagnosis.memory import FRACTION, MOST, OFFLOAD, Sums, direction, halvings, memory_repairs, right_way, sums
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
@@ -77,10 +77,12 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
         return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
+    root = _in_its_room(choice, choice.root, evidence, given, matcher(knowledge.signatures))
+    choice = replace(choice, root=root)
     wishes = wishes or general_wishes(knowledge.facts, given.parser, given.flags)
-    reading = read_source(choice.root, given, sources or {}, wishes)
-    wants = wants_of(choice.root, sources or {}, reading.more)
-    place = place_of(choice.root, evidence, given, knowledge.areas)
+    reading = read_source(root, given, sources or {}, wishes)
+    wants = wants_of(root, sources or {}, reading.more)
+    place = place_of(root, evidence, given, knowledge.areas)
     return replace(_failed(base, choice, evidence, reading, place), wants=wants)
 
 
@@ -110,15 +112,28 @@ def _foreign(evidence: Evidence, root: Candidate) -> bool:
     return kind in ANYWHERE or not kind.startswith(OF_ENGINES)
 
 
+def _in_its_room(choice: Choice, root: Candidate, evidence: Evidence, given: Given, ask: Matcher) -> Candidate:
+    """Return the root with the signature for why the pools lack room, where that is not for a low fraction."""
+    cause = cause_of(choice)
+    why = _sums(cause, evidence, given).why if cause and cause.kind == "oom.gpu.kv_pool" else ""
+    return situated(root, ask, why) if why else root
+
+
+def _sums(cause: Cause, evidence: Evidence, given: Given) -> Sums:
+    fact = given.facts.get(FRACTION)
+    most = fact.bounds[1] if fact and fact.bounds else MOST
+    return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most)
+
+
 def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: SourceReading, place: Place) -> Diagnosis:
     cause, root, given = cause_of(choice), choice.root, place.given
     assert cause is not None  # noqa: S101  a root was chosen
     assert root is not None  # noqa: S101
-    summed, up = sums(cause.kind, cause.facts, evidence.progress, _fraction(given)), direction(cause.kind, cause.facts)
+    summed, up = _sums(cause, evidence, given), direction(cause.kind, cause.facts)
     # A condition that was read says more than the message that goes with it.
     stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
-    facts = {**stated, **cause.facts, **summed.facts}
-    blames = tuple(dict.fromkeys((*cause.blames, *place.blamed)))
+    facts = {**stated, **cause.facts, **summed.facts, **_spilled(summed, given), **halvings(cause.kind, cause.facts)}
+    blames = _blames((*cause.blames, *place.blamed), summed)
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
     return replace(
         base,
@@ -127,12 +142,23 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),
-        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed.fraction),
+        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed),
         action=root.claim.signature.action if root.claim else "change",
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),
         memory=summed.sentences,
     )
+
+
+def _spilled(summed: Sums, given: Given) -> dict[str, int]:
+    """Return how many GB of weights have to be outside the card in all, where some more have to leave it."""
+    now, more = given.in_effect(OFFLOAD), summed.facts.get("spill_gib")
+    return {} if more is None else {"offload_gb": more + (int(now) if isinstance(now, int | float) else 0)}
+
+
+def _blames(named: tuple[str, ...], summed: Sums) -> tuple[str, ...]:
+    """Return what is blamed: not the fraction where no value of it can help."""
+    return tuple(n for n in dict.fromkeys(named) if not (summed.hopeless and n == FRACTION))
 
 
 def _fraction(given: Given) -> float | None:

@@ -21,9 +21,10 @@ def with_draft(choice: Choice, evidence: Evidence, ask: Matcher) -> Choice:
     rank = root.record.rank or (root.block.rank if root.block else None)
     if root.phase not in _LOADING or "load_weights" not in evidence.progress.repeated.get(rank, ()):
         return choice
-    return replace(choice, root=_as_draft(root, ask))
+    return replace(choice, root=situated(root, ask, DRAFT))
 
 
-def _as_draft(root: Candidate, ask: Matcher) -> Candidate:
-    claims = [c for c in ask.claims(root.text, phase=DRAFT) if DRAFT in c.signature.phase]
+def situated(root: Candidate, ask: Matcher, situation: str) -> Candidate:
+    """Return the candidate as signatures see it that ask for a situation where others ask for a phase."""
+    claims = [c for c in ask.claims(root.text, phase=situation) if situation in c.signature.phase]
     return replace(root, claim=claims[0]) if claims else root

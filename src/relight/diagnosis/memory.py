@@ -1,13 +1,15 @@
 """Memory sums: the legal interval of the memory fraction, from the lines a start prints.
 
 Sizes are GiB per rank. P is what was free before the weights, A what was free after them, f the fraction of P that
-weights and pools may fill, so R = P (1 - f) is what is left for everything else.
+weights and pools may fill, so R = P (1 - f) is what is left for everything else, and A - R is left for the pools.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil, log2
 from typing import Any
 
+from relight.diagnosis.graphs import to_come
 from relight.logs.progress import Progress
 from relight.words.settings import Repair
 
@@ -15,35 +17,88 @@ MARGIN = 0.7
 """GiB kept free beyond what is known to be needed."""
 
 STEP = 0.02
+MOST = 0.97
+"""The largest fraction there is, where nothing else is known."""
+LEAST_POOL = 0.02
+"""The part of P below which pools are not worth a server."""
+POOL = 0.05
+"""The part of P that is asked for where weights have to leave the card for the pools."""
+FULL_FROM = 0.95
+"""Weights that fill so much of P leave no room for a server, whatever the fraction."""
+GRAIN = 4
+"""GiB in which weights leave the card."""
+LARGE = 1.0
+"""GiB from which on what a step asked for at once is most of what it needs."""
+MOST_HALVINGS = 5
+COST = 0.8
+COST_OF_POOL = 5.0
+"""What a lower fraction costs, and what it costs more for the whole of the pools."""
+
 FRACTION = "mem-fraction-static"
+OFFLOAD = "cpu-offload-gb"
+STATES, TAKEN, FULL = "states", "taken", "full"
+"""Why no fraction gives the KV pool room: signatures ask for them as if they were phases."""
 UP = {"oom.gpu.kv_pool", "oom.gpu.mamba_cache", "oom.gpu.kv_runtime"}
+PROPORTIONAL = {"oom.gpu.graph_capture", "oom.gpu.activation"}
+"""What asks for memory in proportion to the requests or tokens that are worked on at once."""
+SLIGHT = 0.1
 DOWN = {"oom.gpu.graph_capture", "oom.gpu.activation", "oom.gpu.draft", "oom.gpu.comm", "oom.gpu.unspecified"}
 
 
 @dataclass(frozen=True)
+class Room:
+    """P, A and f, None where they are not known, and the largest fraction."""
+
+    before: float | None = None
+    after: float | None = None
+    fraction: float | None = None
+    most: float = MOST
+
+    @property
+    def low(self) -> float | None:
+        """Return the fraction below which nothing is left for the pools."""
+        return 1 - self.after / self.before if self.before and self.after is not None else None
+
+    @property
+    def pool(self) -> float | None:
+        """Return the GiB that the fraction leaves for the pools."""
+        if self.before is None or self.low is None or self.fraction is None:
+            return None
+        return (self.fraction - self.low) * self.before
+
+
+@dataclass(frozen=True)
 class Sums:
-    """What the sums say: bounds of the fraction (None: not known) and the arithmetic in sentences."""
+    """What the sums say: bounds of the fraction (None: not known) and the arithmetic in sentences.
+
+    `why` says why no fraction helps, `lost` what part of the pools the fraction at `high` takes away.
+    """
 
     low: float | None = None
     high: float | None = None
     fraction: float | None = None
     sentences: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    lost: float = 0.0
 
     @property
-    def empty(self) -> bool:
+    def hopeless(self) -> bool:
         """Say whether no fraction can work."""
-        return self.low is not None and self.high is not None and self.low > self.high
+        return bool(self.why) or (self.low is not None and self.high is not None and self.low > self.high)
 
 
-def sums(kind: str, facts: Mapping[str, Any], progress: Progress, fraction: float | None) -> Sums:
+def sums(kind: str, facts: Mapping[str, Any], progress: Progress, fraction: float | None, most: float = MOST) -> Sums:
     """Return bounds of the fraction for a memory failure of this kind."""
     before, after = _least(progress, "load_begin", "avail"), _least(progress, "load_end", "avail")
-    fraction = _number(facts.get("fraction")) or fraction
+    room = Room(before, after, _number(facts.get("fraction")) or fraction, most)
     up = direction(kind, facts)
     if up is None:
         return Sums()
-    return _raise(facts, before, after, fraction) if up else _lower(facts, before, fraction)
+    if not up:
+        more = to_come(progress, _number(facts.get("asked_gib"))) if kind == "oom.gpu.graph_capture" else None
+        return _lower(facts, room, more)
+    return _stated(facts, room) or _beyond_the_fraction(room, progress) or _raise(room)
 
 
 def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
@@ -56,14 +111,18 @@ def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
     return False if kind in DOWN else None
 
 
-def right_way(repairs: Iterable[Repair], up: bool | None, fraction: float | None) -> tuple[Repair, ...]:
-    """Return the repairs without those that would move the fraction away from where it has to go."""
-    return tuple(r for r in repairs if up is None or fraction is None or not _wrong(r, fraction, up=up))
+def right_way(repairs: Iterable[Repair], up: bool | None, found: Sums) -> tuple[Repair, ...]:
+    """Return the repairs without those that move the fraction away from where it has to go, or not far enough."""
+    return tuple(r for r in repairs if FRACTION not in r.set or up is None or not _wrong(r, found, up=up))
 
 
-def _wrong(repair: Repair, fraction: float, *, up: bool) -> bool:
-    value = _number(repair.set.get(FRACTION))
-    return value is not None and (value <= fraction if up else value >= fraction)
+def _wrong(repair: Repair, found: Sums, *, up: bool) -> bool:
+    value, now = _number(repair.set.get(FRACTION)), found.fraction
+    if found.hopeless or value is None:
+        return found.hopeless
+    if up:
+        return any(bound is not None and value <= bound for bound in (now, found.low))
+    return any(bound is not None and value >= bound for bound in (now, found.high))
 
 
 def _least(progress: Progress, mark: str, fact: str) -> float | None:
@@ -76,48 +135,109 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _raise(facts: Mapping[str, Any], before: float | None, after: float | None, fraction: float | None) -> Sums:
-    above = _number(facts.get("above"))
-    if above is not None:
-        said: tuple[str, ...] = (f"The engine asks for a fraction above {above:g}.",)
-        return _sums(above, None, fraction, said)
-    if before and after is not None:
-        low = 1 - after / before
-        said = (
-            f"Before the weights {before:g} GiB were free, after them {after:g} GiB.",
-            f"The pools get something only above 1 - {after:g}/{before:g} = {low:.3f}.",
-        )
-        return _sums(low, None, fraction, said)
-    return Sums(fraction=fraction)
-
-
-def _lower(facts: Mapping[str, Any], before: float | None, fraction: float | None) -> Sums:
-    asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
-    if not before or fraction is None or asked is None or free is None:
-        return Sums(fraction=fraction)
-    lack = max(asked - free, 0.0) + MARGIN
-    high = fraction - lack / before
+def _beyond_the_fraction(room: Room, progress: Progress) -> Sums | None:
+    """Return sums that say why pools without room do not get it from the fraction, None where they may."""
+    if room.before is None or room.after is None or room.low is None:
+        return None
+    if room.low > FULL_FROM:
+        return _full(room, room.before, room.after, room.low)
+    if room.pool is None or room.fraction is None:
+        return None
+    more = max(room.most - room.fraction, 0.0) * room.before
+    if room.pool < max(more, LEAST_POOL * room.before):
+        return None
     said = (
-        f"{asked:g} GiB were asked for, {free:g} GiB were free: {lack:.2f} GiB are missing, margin included.",
-        f"Of {before:g} GiB the fraction may fill {fraction:g} - {lack:.2f}/{before:g} = {high:.3f} at most.",
+        f"Of {room.after:g} GiB free after the weights the fraction leaves {room.pool:.1f} GiB for the pools.",
+        f"Something else took all of it: the fraction can add {more:.1f} GiB more at most, so it is not what lacks.",
     )
-    return _sums(None, high, fraction, said)
+    why = STATES if "states" in progress.facts else TAKEN
+    return Sums(fraction=room.fraction, sentences=said, facts={"taken_gib": round(room.pool, 2)}, why=why)
 
 
-def _sums(low: float | None, high: float | None, fraction: float | None, said: tuple[str, ...]) -> Sums:
-    facts = {"mem_fraction_low": low, "mem_fraction_high": high, "mem_fraction": fraction}
+def _full(room: Room, before: float, after: float, low: float) -> Sums:
+    """Return sums for weights that fill the card, with the GiB of them that have to go elsewhere."""
+    said = (
+        f"Before the weights {before:g} GiB were free, after them {after:g} GiB.",
+        f"Pools would get something only above 1 - {after:g}/{before:g} = {low:.3f}: the weights fill the card.",
+    )
+    if room.fraction is None:
+        return Sums(sentences=said, why=FULL)
+    lack = before * (1 - room.fraction + POOL) - after
+    spill = ceil(lack / GRAIN) * GRAIN
+    more = f"Beside {room.fraction:g} of it and {POOL:.0%} for the pools, {lack:.1f} GiB of the weights are too many."
+    return Sums(fraction=room.fraction, sentences=(*said, more), facts={"spill_gib": spill}, why=FULL)
+
+
+def _stated(facts: Mapping[str, Any], room: Room) -> Sums | None:
+    """Return sums from what the message itself says is missing, None where it says nothing or less than is given."""
+    above, rest, fraction = _number(facts.get("above")), _number(facts.get("rest")), room.fraction
+    if above is not None and (fraction is None or above > fraction):
+        return _bounded(room, above, None, (f"The engine asks for a fraction above {above:g}.",))
+    if rest is None or rest >= 0 or not room.before or fraction is None:
+        return None
+    low = fraction - rest / room.before
+    said = (
+        f"{-rest:g} GiB are missing: the fraction must be above {fraction:g} + {-rest:g}/{room.before:g} = {low:.3f}."
+    )
+    return replace(_bounded(room, low, None, (said,)), why=STATES if low > room.most else "")
+
+
+def _raise(room: Room) -> Sums:
+    if room.before is None or room.after is None or room.low is None:
+        return Sums(fraction=room.fraction)
+    said = (
+        f"Before the weights {room.before:g} GiB were free, after them {room.after:g} GiB.",
+        f"The pools get something only above 1 - {room.after:g}/{room.before:g} = {room.low:.3f}.",
+    )
+    return _bounded(room, room.low, None, said)
+
+
+def _lower(facts: Mapping[str, Any], room: Room, more: tuple[float, str] | None) -> Sums:
+    asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
+    if not room.before or room.fraction is None or asked is None or free is None:
+        return Sums(fraction=room.fraction)
+    further, words = more or (0.0, "")
+    lack = max(asked + further - free, 0.0) + MARGIN
+    high = room.fraction - lack / room.before
+    said = (
+        f"{asked:g} GiB were asked for, {free:g} GiB were free{words}: {lack:.2f} GiB are missing, margin included.",
+        f"Of {room.before:g} GiB the fraction may fill {room.fraction:g} - {lack:.2f}/{room.before:g} = {high:.3f}"
+        " at most.",
+    )
+    least = None if room.low is None else room.low + LEAST_POOL
+    if least is not None and least > high:
+        fills = f"The weights alone fill {room.low:.3f} of it, so no fraction leaves room for both."
+        return _bounded(room, least, high, (*said, fills))
+    lost = lack / room.pool if room.pool and room.pool > 0 else 0.0
+    return replace(_bounded(room, None, high, said), lost=min(lost, 1.0))
+
+
+def halvings(kind: str, facts: Mapping[str, Any]) -> dict[str, int]:
+    """Return how often what a step works on has to be halved for it to fit, where what it asked for says so."""
+    asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
+    if kind not in PROPORTIONAL or asked is None or free is None or asked < LARGE:
+        return {}
+    return {"halvings": min(max(ceil(log2(asked / max(free, SLIGHT))), 1), MOST_HALVINGS)}
+
+
+def _bounded(room: Room, low: float | None, high: float | None, said: tuple[str, ...]) -> Sums:
+    facts = {"mem_fraction_low": low, "mem_fraction_high": high, "mem_fraction": room.fraction}
     kept = {name: round(value, 4) for name, value in facts.items() if value is not None}
-    return Sums(low, high, fraction, said, kept)
+    return Sums(low, high, room.fraction, said, kept)
 
 
 def memory_repairs(found: Sums, name: str | None) -> list[Repair]:
-    """Return the change of the fraction that the sums ask for; none where they know no bound."""
+    """Return the change of the fraction that the sums ask for; none where they know no bound.
+
+    Lowering it gives up a part of the pools, and costs the more the larger that part is.
+    """
     value = _value(found)
-    if name is None or value is None or found.empty:
+    if name is None or value is None or found.hopeless:
         return []
     why = found.sentences[-1] if found.sentences else ""
     gives_up = "room for activations and graphs" if found.low is not None else "room in the KV pool"
-    return [Repair(set={name: value}, why=why, origin="memory", cost=0.8, gives_up=gives_up)]
+    cost = round(COST + COST_OF_POOL * found.lost, 2)
+    return [Repair(set={name: value}, why=why, origin="memory", cost=cost, gives_up=gives_up)]
 
 
 def _value(found: Sums) -> float | None:

@@ -11,6 +11,8 @@ from relight.diagnosis.given import Given
 from relight.words.settings import FlagValue, Repair
 from relight.words.signature import Remedy, Signature
 
+FURTHER = 0.3
+"""What scaling a number once more costs, as a part of what scaling it once does."""
 _HOLE = re.compile(r"\{\w+\}")
 
 
@@ -29,7 +31,8 @@ def repairs_from(
 
 
 def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | None:
-    flags = {**remedy.set, **_moved(remedy, given)}
+    times = _times(remedy, facts)
+    flags = {**remedy.set, **_moved(remedy, given, times)}
     named = {given.name(name): _filled(value, facts) for name, value in flags.items()}
     unset = tuple(name for flag in remedy.unset if (name := given.written(flag)))
     if None in named or None in named.values() or not all(given.has_variable(name) for name in remedy.set_env):
@@ -46,19 +49,24 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
         unset_env=remedy.unset_env,
         why=filled(remedy.why, facts) or remedy.why,
         gives_up=remedy.gives_up,
-        cost=remedy.cost,
+        cost=round(remedy.cost * (1 + FURTHER * (times - 1)), 2),
         origin="signature",
     )
 
 
-def _moved(remedy: Remedy, given: Given) -> dict[str, FlagValue]:
+def _times(remedy: Remedy, facts: Mapping[str, Any]) -> int:
+    told = facts.get(remedy.times)
+    return told if isinstance(told, int) else 1
+
+
+def _moved(remedy: Remedy, given: Given, times: int = 1) -> dict[str, FlagValue]:
     """Return the numbers that `add` and `scale` move, starting from the value in use."""
     moved: dict[str, FlagValue] = {}
     for name in {**remedy.add, **remedy.scale}:
         now = given.value(name)
         if isinstance(now, int | float) and not isinstance(now, bool):
             moved[name] = _within(
-                now * remedy.scale.get(name, 1) + remedy.add.get(name, 0), remedy.bounds.get(name), now
+                now * remedy.scale.get(name, 1) ** times + remedy.add.get(name, 0), remedy.bounds.get(name), now
             )
     return moved
 

@@ -1,6 +1,7 @@
 """Bounds on numbers, from sums over what a failure printed: facts NAME_low and NAME_high of a cause."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
@@ -15,7 +16,18 @@ GRAIN = 0.001  # fractions are printed and compared with three decimals
 # missed, so every further failure on the same side asks for more room.
 MARGIN = 10
 WIDEST = 50
+COST = 0.5
+INERT = 4
+"""A number that fell by this factor and changed nothing about a failure does not matter to it."""
 SLACK = 1e-6  # for what floats lose in a division
+
+
+@dataclass(frozen=True)
+class Known:
+    """The bounds that hold for some settings, and what the sums behind them proposed."""
+
+    terms: tuple[Term, ...] = ()
+    repairs: tuple[Repair, ...] = ()
 
 
 def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
@@ -72,8 +84,17 @@ def _below(name: str, limit: float | None, value: float | None) -> list[Term]:
     return [Term(name, "<=", round(max(limit - GRAIN / 2, value if value is not None else limit - 1), 6))]
 
 
-def between(name: str, conditions: Iterable[Term], ground: Ground) -> Repair | None:
-    """Return a repair that puts the flag inside all bounds, None if they leave no room."""
+def between(name: str, known: Known, ground: Ground) -> Repair | None:
+    """Return a repair that puts the flag inside all bounds, None if they leave no room.
+
+    What the sums of a failure proposed themselves comes first; what has to be made up costs as much as they said.
+    """
+    told = [r for r in known.repairs if name in map(ground.names.canonical, r.set)]
+    inside = [r for r in told if met(r, name, known.terms, ground)]
+    return inside[0] if inside else _made_up(name, known.terms, ground, max([COST, *(r.cost for r in told)]))
+
+
+def _made_up(name: str, conditions: Iterable[Term], ground: Ground, cost: float) -> Repair | None:
     found = [t for t in conditions if t.name == name]
     lows = {float(t.value) for t in found if t.op == "<="}
     highs = {float(t.value) for t in found if t.op == ">="}
@@ -84,7 +105,7 @@ def between(name: str, conditions: Iterable[Term], ground: Ground) -> Repair | N
     if value is None:
         return None
     why = f"the sums of earlier failures leave {_said(low, high)}"
-    return Repair(set={ground.names.spell(name): value}, why=why, origin="memory", cost=0.5)
+    return Repair(set={ground.names.spell(name): value}, why=why, origin="memory", cost=cost)
 
 
 def met(repair: Repair, name: str, conditions: Iterable[Term], ground: Ground) -> bool:
@@ -95,6 +116,22 @@ def met(repair: Repair, name: str, conditions: Iterable[Term], ground: Ground) -
         isinstance(v, int | float) and not any(v <= t.value if t.op == "<=" else v >= t.value for t in limits)
         for v in values
     )
+
+
+def indifferent(values: Iterable[Any], seen: Iterable[Any]) -> bool:
+    """Say whether values do not matter to a failure to which those `seen` made no difference.
+
+    Where the lowest number seen is far below the highest, no number below the highest matters.
+    """
+    known = set(seen)
+    numbers = [v for v in known if _is_number(v)]
+    top = max(numbers, default=0)
+    inert = bool(numbers) and 0 < min(numbers) * INERT <= top
+    return all(v in known or (inert and _is_number(v) and v <= top) for v in values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _inside(low: float | None, high: float | None, margin: int) -> float | None:

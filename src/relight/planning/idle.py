@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeAlias
 
+from relight.planning.bounds import indifferent
 from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.lessons import Lesson
@@ -178,7 +179,7 @@ class Idle:
 def _idle(values: set[Any], seen: set[Any], *, loose: bool) -> bool:
     """Say whether a change is among those that made no difference; with `loose`, any number where two numbers did."""
     numbers = loose and sum(map(_is_number, seen)) > 1
-    return all(v in seen or (numbers and _is_number(v)) for v in values)
+    return all(v in seen or (numbers and _is_number(v)) for v in values) or indifferent(values, seen)
 
 
 def _is_number(value: object) -> bool:
@@ -210,6 +211,8 @@ def _alike(one: Attempt, other: Attempt) -> bool:
 def _lack(attempt: Attempt) -> float | None:
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
     facts = cause.facts if cause else {}
+    if isinstance(facts.get("spill_gib"), int | float):
+        return float(facts["spill_gib"])
     asked, free = facts.get("asked_gib"), facts.get("free_gib")
     return float(asked) - float(free) if isinstance(asked, int | float) and isinstance(free, int | float) else None
 

@@ -1,6 +1,6 @@
 """Ways out of a conflict: the nodes next to one that is known to fail."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -20,12 +20,12 @@ PORT_APART = 1000
 COST_OF_SUSPICION = 4.0
 
 
-def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Sequence[Term]) -> Iterable[Node]:
+def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, known: bounds.Known) -> Iterable[Node]:
     """Return the nodes that leave what `lesson` condemns: repairs, then levers and flags its terms name.
 
-    `bounding` are the bounds of all lessons at hand, so that a number is not moved from one failure into another.
+    `known` are the bounds of all lessons at hand, so that a number is not moved from one failure into another.
     """
-    repairs = [*_repairs(lesson, bounding, ground), *_other_ports(lesson, ground)]
+    repairs = [*_repairs(lesson, known, ground), *_other_ports(lesson, ground)]
     yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
     for term in lesson.terms:
         yield from _lever_moves(term, node, ground)
@@ -33,13 +33,13 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, bounding: Seq
         yield from (node.plus(r) for r in _of_term(term, view, ground))
 
 
-def _repairs(lesson: Lesson, bounding: Sequence[Term], ground: Ground) -> Iterable[Repair]:
+def _repairs(lesson: Lesson, known: bounds.Known, ground: Ground) -> Iterable[Repair]:
     yield from lesson.repairs
     if not lesson.repairs:
         yield from (_remembered(t, lesson, ground) for t in lesson.terms if t.op == "!=" and not t.env)
     for name in {t.name for t in lesson.core if t.op in {"<=", ">="}}:
-        inside = bounds.between(name, bounding, ground)
-        if inside and not any(bounds.met(r, name, bounding, ground) for r in lesson.repairs):
+        inside = bounds.between(name, known, ground)
+        if inside and not any(bounds.met(r, name, known.terms, ground) for r in lesson.repairs):
             yield inside
 
 

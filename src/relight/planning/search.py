@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from relight.planning import moves, terms
+from relight.planning.bounds import Known
 from relight.planning.equal import Key
 from relight.planning.floors import Floors
 from relight.planning.ground import Ground, Node, Price
@@ -14,7 +15,7 @@ from relight.planning.history import History
 from relight.planning.lessons import Lesson
 from relight.planning.names import View
 from relight.planning.parse_rung import Finding
-from relight.words.attempt import Attempt, Term
+from relight.words.attempt import Attempt
 from relight.words.settings import Settings
 
 MOST_NODES = 220
@@ -148,12 +149,14 @@ class Search:
         twin = None if view.key in self.history.tried else self.history.resolved_as(settings) or self.again(view)
         return self.history.tried.get(view.key, ()) + ((twin,) if twin else ())
 
-    def _bounding(self, view: View) -> list[Term]:
+    def _bounding(self, view: View) -> Known:
         """Return the bounds that hold here: those of lessons whose other terms are true."""
-        return [
-            t
+        found = [
+            (t, lesson)
             for lesson in self.lessons
             for t in lesson.core
             if t.op in {"<=", ">="}
             and all(terms.holds(o, view, self.ground.names) for o in lesson.core if o.name != t.name)
         ]
+        proposed = [r for _, lesson in found for r in lesson.repairs if r.origin == "memory"]
+        return Known(tuple(t for t, _ in found), tuple(proposed))

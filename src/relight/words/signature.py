@@ -15,6 +15,7 @@ class Remedy:
     """A template for a repair. Values may hold `{fact}`; `add` and `scale` move a number, `bounds` keeps it legal.
 
     A number that is moved starts from the value in use; where that is not known, the value in `set` is taken.
+    `times` names the fact that says how often `scale` is applied, once where it is not known.
     """
 
     set: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -23,6 +24,7 @@ class Remedy:
     unset_env: tuple[str, ...] = ()
     add: Mapping[str, float] = field(default_factory=dict)
     scale: Mapping[str, float] = field(default_factory=dict)
+    times: str = ""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     wait: float = 0.0
     why: str = ""
