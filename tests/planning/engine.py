@@ -69,9 +69,13 @@ class Engine:
             fields[flag.dest] = (flag.action != "store_false") is value if isinstance(value, bool) else value
         return fields
 
-    def diagnosed(self, settings: Settings) -> Diagnosis | None:
-        """Return the diagnosis of a launch with the engine's source at hand, None where it is healthy."""
-        log = self.refuses(settings)
+    def diagnosed(self, settings: Settings, before: str = "") -> Diagnosis | None:
+        """Return the diagnosis of a launch with the engine's source at hand, None where it is healthy.
+
+        `before` is what the log says before the end.
+        """
+        refused = self.refuses(settings)
+        log = f"[2026-03-01 10:00:00] {before}\n{refused}" if refused and before else refused
         argv = to_argv(settings.flags, self.parser)
         return diagnose(split([log.encode()]), self.knowledge, name="log", argv=argv, env=settings.env,
                         sources={FILE: self.text}, wishes=Wishes()) if log else None  # fmt: skip

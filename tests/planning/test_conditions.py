@@ -105,6 +105,19 @@ def test_a_condition_excludes_what_breaks_it_in_other_ways(
     assert GROUND.broken(read, GROUND.names.view(Settings({"model-path": "m", **as_well})))
 
 
+def test_values_that_the_engine_printed_are_those_that_were_given() -> None:
+    engine = Engine(CHECKS["one of some"], FLAGS)
+    printed = "server_args=ServerArgs(page_size=1, backend='three', mixed=True, most=48, cache=True)"
+
+    found = engine.diagnosed(Settings({"model-path": "m", "backend": "three", "mixed": True}), before=printed)
+
+    assert found
+    assert found.constraint
+    assert found.constraint.fails
+    assert GROUND.broken(found.constraint.fails, GROUND.names.view(Settings({"backend": "three", "mixed": True})))
+    assert not GROUND.broken(found.constraint.fails, GROUND.names.view(Settings({"backend": "three"})))
+
+
 def test_what_cannot_be_read_is_no_condition() -> None:
     assert (
         condition(Engine(CHECKS["what cannot be read"], FLAGS), Settings({"model-path": "m", "page-size": 4})) is None

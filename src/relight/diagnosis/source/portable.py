@@ -126,13 +126,20 @@ class Encoder:
         part = _of_flag(name, flag, self.known)
         if part is None:
             return UNREAD
-        own = _given(part, self.known)
-        if not engine or own == value:
+        own, held = _given(part, self.known), _printed(value, part.kind)
+        if not engine or own == held:
             return part
         if self.known.given(name) is not None:
             return UNREAD
         given = self._add(Part("given", names=part.names))
-        return Part("if", (given, self._add(part), self._add(_constant("held", value))))
+        return Part("if", (given, self._add(part), self._add(_constant("held", held))))
+
+
+def _printed(value: Any, kind: str) -> Any:
+    """Return a value as the engine held it: a log prints all of them as text."""
+    if kind in {SWITCHES, "off"} and value in {"True", "False"}:
+        return value == "True"
+    return read_as(kind, value) if isinstance(value, str) and kind in {"int", "float", "json"} else value
 
 
 def _constant(op: str, value: Any) -> Part:
