@@ -64,9 +64,21 @@ def test_what_the_sums_of_one_failure_proposed_is_taken_for_all_where_it_keeps_t
 
     made_up = between("mem-fraction-static", Known(limits, (near,)), ground)
 
-    assert between("mem-fraction-static", Known(limits, (near, enough)), ground) == enough
+    assert between("mem-fraction-static", Known(limits, (near, enough), (near, enough)), ground) == enough
     assert made_up
-    assert made_up.cost == near.cost
+    assert made_up.cost == pytest.approx(0.9 * near.cost)
+
+
+def test_where_a_kind_came_again_its_own_sums_are_not_enough() -> None:
+    ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
+    limits = (Term("mem-fraction-static", ">=", 0.85), Term("mem-fraction-static", ">=", 0.83))
+    enough = Repair(set={"mem-fraction-static": 0.825}, why="the second sums", origin="memory", cost=1.5)
+
+    wide = between("mem-fraction-static", Known(limits, (enough,)), ground)
+
+    assert wide
+    assert wide.set == {"mem-fraction-static": 0.8}
+    assert wide.cost < enough.cost
 
 
 @pytest.mark.parametrize(

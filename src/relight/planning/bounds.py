@@ -17,6 +17,7 @@ GRAIN = 0.001  # fractions are printed and compared with three decimals
 MARGIN = 10
 WIDEST = 50
 COST = 0.5
+CHEAPER = 0.9
 INERT = 4
 """A number that fell by this factor and changed nothing about a failure does not matter to it."""
 SLACK = 1e-6  # for what floats lose in a division
@@ -24,10 +25,14 @@ SLACK = 1e-6  # for what floats lose in a division
 
 @dataclass(frozen=True)
 class Known:
-    """The bounds that hold for some settings, and what the sums behind them proposed."""
+    """The bounds that hold for some settings, and what the sums behind them proposed.
+
+    `fresh` are proposals for a failure of a kind that came once: where one came again, its sums left something out.
+    """
 
     terms: tuple[Term, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    fresh: tuple[Repair, ...] = ()
 
 
 def terms_of(facts: Mapping[str, Any], effective: Mapping[str, Any], ground: Ground, view: View) -> tuple[Term, ...]:
@@ -87,11 +92,13 @@ def _below(name: str, limit: float | None, value: float | None) -> list[Term]:
 def between(name: str, known: Known, ground: Ground) -> Repair | None:
     """Return a repair that puts the flag inside all bounds, None if they leave no room.
 
-    What the sums of a failure proposed themselves comes first; what has to be made up costs as much as they said.
+    What the sums of a failure that came once proposed comes first; what has to be made up costs a little less than
+    any of the sums said, since those fell short.
     """
     told = [r for r in known.repairs if name in map(ground.names.canonical, r.set)]
-    inside = [r for r in told if met(r, name, known.terms, ground)]
-    return inside[0] if inside else _made_up(name, known.terms, ground, max([COST, *(r.cost for r in told)]))
+    inside = [r for r in told if r in known.fresh and met(r, name, known.terms, ground)]
+    cost = max(COST, CHEAPER * min((r.cost for r in told), default=0.0))
+    return inside[0] if inside else _made_up(name, known.terms, ground, cost)
 
 
 def _made_up(name: str, conditions: Iterable[Term], ground: Ground, cost: float) -> Repair | None:

@@ -1,5 +1,6 @@
 """Best-first search for the settings that give up least and are not known to fail."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -158,5 +159,7 @@ class Search:
             if t.op in {"<=", ">="}
             and all(terms.holds(o, view, self.ground.names) for o in lesson.core if o.name != t.name)
         ]
-        proposed = [r for _, lesson in found for r in lesson.repairs if r.origin == "memory"]
-        return Known(tuple(t for t, _ in found), tuple(proposed))
+        kinds = Counter(lesson.kind for _, lesson in found)
+        proposed = [(r, kinds[lesson.kind]) for _, lesson in found for r in lesson.repairs if r.origin == "memory"]
+        fresh = tuple(r for r, often in proposed if often == 1)
+        return Known(tuple(t for t, _ in found), tuple(r for r, _ in proposed), fresh)
