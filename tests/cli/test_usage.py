@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +258,13 @@ def test_a_run_of_hours_has_imported_what_it_says_at_its_end() -> None:
 
 def test_help_is_there_at_once() -> None:
     def once() -> float:
-        began = time.perf_counter()
+        began = of_children()
         subprocess.run([sys.executable, "-c", HELP], capture_output=True, check=True)
-        return time.perf_counter() - began
+        return of_children() - began
+
+    def of_children() -> float:
+        """Return the seconds of processor time they used: a busy machine adds none."""
+        used = os.times()
+        return used.children_user + used.children_system
 
     assert min(once() for _ in range(5)) < 0.5
