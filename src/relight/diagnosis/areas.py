@@ -11,6 +11,7 @@ from typing import Any
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
 from relight.diagnosis.given import Given
+from relight.diagnosis.match import bounded
 from relight.diagnosis.remedies import repairs_from
 from relight.words.area import Area, Areas
 from relight.words.settings import Repair
@@ -97,9 +98,9 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     """Return the place of a failure."""
     kind = root.claim.signature.kind if root.claim else "unknown"
     frames = root.block.places.split("\n")[::-1] if root.block else []
-    seen = f"{root.text}\n{evidence.around(root.index)}"
+    seen = f"{bounded(root.text)}\n{evidence.around(root.index)}"
     used = [area for area in areas.all if in_use(area, given, seen) is not False]
-    text = "\n".join((root.text, evidence.after(root.index), *_sources(root)))
+    text = "\n".join(map(bounded, (root.text, evidence.after(root.index), *_sources(root))))
     frames = frames or evidence.files_near(root.index)
     named = _named_by_value(root.text, given)
     scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from relight.diagnosis.match import bounded
 from relight.diagnosis.order import put_in_order
 from relight.diagnosis.traceback import Chain, Reader
 from relight.logs.lines import Line
@@ -71,7 +72,7 @@ class Evidence:
         return [
             f"{m['file']} {m['before'] or m['after'] or ''}".strip()
             for i in near
-            for m in _FILE.finditer(self.records[i].body)
+            for m in _FILE.finditer(bounded(self.records[i].body))
         ]
 
 

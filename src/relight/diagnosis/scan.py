@@ -1,6 +1,6 @@
 """The lines of a log that a diagnosis needs, however large the log is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from relight.diagnosis.match import matcher
@@ -19,7 +19,12 @@ STRUCTURE = (
 
 def scan(chunks: Iterable[bytes], knowledge: Knowledge, engine: Engine | None = None) -> Iterator[Line]:
     """Yield what `diagnose` needs of a log: of a small one all lines, of a large one those that can matter."""
-    return sift(chunks, finder_of(knowledge, engine))
+
+    def find(block: bytes) -> Sequence[int]:
+        # Of a small log nothing is looked for, and to make the finder takes as long as to read it.
+        return finder_of(knowledge, engine)(block)
+
+    return sift(chunks, find)
 
 
 def finder_of(knowledge: Knowledge, engine: Engine | None = None) -> Finder:
