@@ -80,6 +80,18 @@ def test_the_first_size_pays_for_what_all_share_and_says_nothing_of_the_others()
     assert "sizes" not in found.memory[0]
 
 
+def test_what_is_tried_leaves_room_to_serve_with_beyond_what_is_proved() -> None:
+    log = loaded(94, 60) + captured(0, 0.5) + IN_CAPTURE + out_of_memory(2.0, 0.5)
+
+    found, cause = read(log, mem_fraction_static=0.9)
+
+    # Nine further sizes of 0.03 GiB at least, 1.5 GiB to serve with.
+    assert min(values(found, FRACTION)) == pytest.approx(
+        cause.facts["mem_fraction_high"] - 1.77 / 94 - 0.005, abs=0.001
+    )
+    assert "1.77 GiB more" in next(r.why for r in found.repairs if r.origin == "memory")
+
+
 def test_where_weights_and_graphs_exceed_the_card_the_next_knob_comes_at_once() -> None:
     log = loaded(94, 28) + captured(2, 3.2) + IN_CAPTURE + out_of_memory(6.0, 3.2)
 

@@ -5,6 +5,11 @@ from typing import Any
 
 from relight.logs.progress import Progress
 
+LEAST, OF_ASKED = 0.03, 0.004
+"""GiB that a later size takes at least, and what of the first: all share the pool that the first one takes."""
+SERVING = 1.5
+"""GiB that must stay free after capture, for what requests allocate."""
+
 
 def to_come(progress: Progress, asked: float | None) -> tuple[float, str] | None:
     """Return the GiB that the sizes after the failing one will ask for, with words for it.
@@ -24,6 +29,14 @@ def to_come(progress: Progress, asked: float | None) -> tuple[float, str] | None
     return more, f"; {sizes} need some {more:.1f} GiB in proportion"
 
 
+def reserve(progress: Progress, asked: float | None) -> float:
+    """Return the GiB that should be free beyond what is proved: for further sizes, and to serve with after them."""
+    bar = _newest(progress, "tqdm_capture")
+    done, total = int(bar.get("i", 0)), int(bar.get("n", len(_listed(progress))))
+    each = max(LEAST, OF_ASKED * (asked or 0.0))
+    return round(max(total - done - 1, 0) * each + SERVING, 2)
+
+
 def _newest(progress: Progress, mark: str) -> Mapping[str, Any]:
     found = progress.facts.get(mark, {})
     return next(reversed(found.values()), {})
@@ -31,9 +44,13 @@ def _newest(progress: Progress, mark: str) -> Mapping[str, Any]:
 
 def _sizes(progress: Progress, total: int) -> list[int]:
     """Return the sizes to capture, largest first; [] where the log does not list as many as the bar counts."""
-    text = str(_newest(progress, "graph_sizes").get("list", ""))
-    found = sorted((int(n) for n in text.replace(",", " ").split() if n.isdigit()), reverse=True)
+    found = _listed(progress)
     return found if len(found) == total else []
+
+
+def _listed(progress: Progress) -> list[int]:
+    text = str(_newest(progress, "graph_sizes").get("list", ""))
+    return sorted((int(n) for n in text.replace(",", " ").split() if n.isdigit()), reverse=True)
 
 
 def _left(sizes: list[int], done: int, total: int) -> list[int]:

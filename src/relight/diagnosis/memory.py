@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
-from relight.diagnosis.graphs import to_come
+from relight.diagnosis.graphs import reserve, to_come
 from relight.logs.progress import Progress
 from relight.words.settings import Repair
 
@@ -71,7 +71,8 @@ class Room:
 class Sums:
     """What the sums say: bounds of the fraction (None: not known) and the arithmetic in sentences.
 
-    `why` says why no fraction helps, `lost` what part of the pools the fraction at `high` takes away.
+    `why` says why no fraction helps, `lost` what part of the pools the fraction at `high` takes away, `aim`
+    what should be tried below `high`.
     """
 
     low: float | None = None
@@ -81,6 +82,7 @@ class Sums:
     facts: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     lost: float = 0.0
+    aim: float | None = None
 
     @property
     def hopeless(self) -> bool:
@@ -96,8 +98,10 @@ def sums(kind: str, facts: Mapping[str, Any], progress: Progress, fraction: floa
     if up is None:
         return Sums()
     if not up:
-        more = to_come(progress, _number(facts.get("asked_gib"))) if kind == "oom.gpu.graph_capture" else None
-        return _lower(facts, room, more)
+        asked = _number(facts.get("asked_gib"))
+        if kind != "oom.gpu.graph_capture":
+            return _lower(facts, room, None)
+        return _with_reserve(_lower(facts, room, to_come(progress, asked)), reserve(progress, asked), room)
     return _stated(facts, room) or _beyond_the_fraction(room, progress) or _raise(room)
 
 
@@ -212,6 +216,16 @@ def _lower(facts: Mapping[str, Any], room: Room, more: tuple[float, str] | None)
     return replace(_bounded(room, None, high, said), lost=min(lost, 1.0))
 
 
+def _with_reserve(found: Sums, extra: float, room: Room) -> Sums:
+    """Return the sums with what should be free beyond the bound, which the bound itself does not prove."""
+    if found.hopeless or found.high is None or not room.before:
+        return found
+    aim = found.high - extra / room.before
+    said = f"With {extra:g} GiB more for further sizes and to serve with, {aim:.3f}."
+    lost = found.lost + (extra / room.pool if room.pool and room.pool > 0 else 0.0)
+    return replace(found, aim=aim, lost=min(lost, 1.0), sentences=(*found.sentences, said))
+
+
 def halvings(kind: str, facts: Mapping[str, Any]) -> dict[str, int]:
     """Return how often what a step works on has to be halved for it to fit, where what it asked for says so."""
     asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
@@ -234,7 +248,7 @@ def memory_repairs(found: Sums, name: str | None) -> list[Repair]:
     value = _value(found)
     if name is None or value is None or found.hopeless:
         return []
-    why = found.sentences[-1] if found.sentences else ""
+    why = " ".join(found.sentences[-2:] if found.aim is not None else found.sentences[-1:])
     gives_up = "room for activations and graphs" if found.low is not None else "room in the KV pool"
     cost = round(COST + COST_OF_POOL * found.lost, 2)
     return [Repair(set={name: value}, why=why, origin="memory", cost=cost, gives_up=gives_up)]
@@ -245,5 +259,5 @@ def _value(found: Sums) -> float | None:
         value = min(found.low + STEP, 0.99)
         return round(value, 3) if found.fraction is None or value > found.fraction else None
     if found.high is not None and found.high > 0.05:
-        return round(found.high - 0.005, 3)
+        return round((found.high if found.aim is None else max(found.aim, 0.05)) - 0.005, 3)
     return None
