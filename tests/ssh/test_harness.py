@@ -126,12 +126,14 @@ def test_a_report_is_written(life: dict[str, Any], world: World, format: str) ->
     assert life["deploy"].document["run"] in out.read_text()
 
 
-def test_a_bundle_and_an_issue_are_written(life: dict[str, Any], world: World) -> None:
+def test_a_bundle_is_written_and_of_a_healthy_run_no_issue(life: dict[str, Any], world: World) -> None:
     run = life["deploy"].document["run"]
 
     assert world.ask("report", run, "--bundle", "run.tar").document["run"] == run
     assert (world.folder / "run.tar").stat().st_size > 1000
-    assert world.client.plain("report", run, "--issue").returncode == 0
+    refused = world.client.plain("report", run, "--issue")
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"nothing failed" in refused.stderr
 
 
 def test_prune_shows_and_deletes_what_is_over(life: dict[str, Any], world: World) -> None:
