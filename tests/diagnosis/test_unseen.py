@@ -323,3 +323,16 @@ def test_the_flags_that_steer_the_place_of_a_failure_are_its_suspects() -> None:
 
     assert found
     assert found.suspects == ("moe-runner-backend",)
+
+
+def test_a_rank_s_number_in_the_source_is_no_reason_to_split_over_fewer_cards() -> None:
+    log = [
+        "[2026-03-01 10:00:00 TP2] Scheduler hit an exception: Traceback (most recent call last):",
+        f'  File "{SITE}/sglang/srt/mem_cache/acme_pool.py", line 7, in build',
+        "    table.fill(self.server_args, self.tp_rank, self.tp_size)",
+        f'  File "{SITE}/sglang/srt/mem_cache/acme_table.py", line 9, in fill',
+        '    raise RuntimeError("the moon is full")',
+        "RuntimeError: the moon is full",
+    ]
+
+    assert not any("tp-size" in repair.set for repair in read(*log).repairs)
