@@ -81,6 +81,22 @@ def test_a_lost_rank_of_a_start_is_noticed_within_seconds_too(bench: Bench) -> N
     assert cause(record).kind == "hang.startup"
 
 
+def test_a_rank_that_dies_while_sound_answers_still_come_is_not_healthy(bench: Bench) -> None:
+    asked: list[HttpRequest] = []
+
+    def answers(request: HttpRequest) -> HttpAnswer:
+        asked.append(request)
+        return sound(request)
+
+    host: Any = bench.scripted(lambda _: replace(healthy(), answers=answers))
+    with_ranks(host, lambda _: None if len(asked) > 12 else "S")
+
+    record = bench.run(ONE)
+
+    assert record.attempts[0].outcome == "hung"
+    assert cause(record).kind == "process.killed"
+
+
 def test_a_server_that_stops_answering_while_it_is_judged_is_hung_and_its_stacks_are_kept(bench: Bench) -> None:
     ready: list[bool] = []
 

@@ -46,6 +46,8 @@ class Interview:
 
     def pause(self) -> float:
         """Wait a moment for answers that are out; return for how many seconds there is nothing to do here."""
+        if self.verdict:
+            return POLL
         if self._out:
             wait(self._out, ANSWERS_EVERY, FIRST_EXCEPTION)
             return 0.0

@@ -50,6 +50,12 @@ class Life:
         found = self.pulse.assess(vigil.now)
         return self._ending(phase, found.why) if found.state == "hung" else None
 
+    def short_of_ranks(self) -> bool:
+        """Say whether a rank is gone or stopped at this moment."""
+        status = self.vigil.look(every=0.0)
+        self._ranks.look(self.vigil.now, status.tree)
+        return bool(self._ranks.fault(self.vigil.now))
+
     def _fault(self) -> str:
         """Say what is wrong with the ranks once they have had their time; that it is seen is told at once.
 

@@ -83,7 +83,8 @@ def _verdict(vigil: Vigil, book: Book) -> tuple[Ending, str]:
                 ending, interview = _begin(vigil, book)
             elif interview:
                 interview.step()
-                ending = _judged(vigil, interview)
+                # Sound answers may come from before a rank died: it has its time to be missed.
+                ending = None if interview.verdict and life.short_of_ranks() else _judged(vigil, interview)
             if ending:
                 break
         return ending, interview.info if interview else ""
