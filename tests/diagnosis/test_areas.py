@@ -207,3 +207,9 @@ def test_what_is_only_compatible_with_something_else_is_switched_off() -> None:
 
     assert ["enable-lora" in r.unset for r in found[:2]] == [True, False]
     assert "speculative-algorithm" in found[1].unset
+
+
+def test_a_variable_s_value_for_another_machine_is_no_repair() -> None:
+    log = "AssertionError: bind the threads. For example, on a machine with two nodes set ACME_THREADS_BIND=0-31|32-63."
+
+    assert "ACME_THREADS_BIND" not in all_names(log)

@@ -34,6 +34,8 @@ _INFORMS = re.compile(
     re.IGNORECASE,
 )
 """What such a clause asks for makes the engine say more, and mends nothing."""
+_EXAMPLE = re.compile(r"\bFor example\b")
+"""What a variable is set to after this fits another machine."""
 _MORE = re.compile(r"\b(?:increas|rais|larger|higher|bigger|greater|more)\w*", re.IGNORECASE)
 _LESS = re.compile(r"\b(?:decreas|reduc|lower|smaller|fewer|less)\w*", re.IGNORECASE)
 _ALONE = re.compile(
@@ -67,7 +69,11 @@ class Mention:
 def mentions(message: str) -> list[Mention]:
     """Return the flags and variables a message names, in order."""
     clauses = enumerate(_CLAUSE.split(message))
-    return [m for i, clause in clauses if not _INFORMS.search(clause) for m in _in_clause(clause, i)]
+    example = _EXAMPLE.search(message)
+    shown = {m["name"] for m in _ENV.finditer(message, example.start())} if example else set()
+    return [
+        m for i, clause in clauses if not _INFORMS.search(clause) for m in _in_clause(clause, i) if m.name not in shown
+    ]
 
 
 def _in_clause(clause: str, number: int) -> Iterator[Mention]:
