@@ -84,7 +84,7 @@ def test_the_sums_bound_the_fraction_from_above_at_capture() -> None:
     )
 
     assert found.cause
-    assert found.cause.facts["mem_fraction_high"] == 0.8267
+    assert found.cause.facts["mem_fraction_high"] == 0.8269
     assert found.repairs[0].set == {"mem-fraction-static": 0.806}
     assert found.memory
 
