@@ -118,6 +118,21 @@ def test_a_second_run_starts_with_what_was_healthy() -> None:
     assert second[0].choice == first[-1].choice
 
 
+def test_a_second_run_knows_the_way_out_that_the_first_was_told_of_and_did_not_go() -> None:
+    repair = Repair({"mamba-scheduler-strategy": "extra_buffer"}, origin="source", cost=0.5)
+    crash = attempt(
+        launch(BOOK), "crashed", diagnosis(cause("args.conflict", blames=("speculative-algorithm",)), repair)
+    )
+    learned = plan(BOOK, crash).nogoods
+
+    again = plan(BOOK, world=replace(WORLD, learned=learned)).step
+
+    assert any(nogood.repairs == (repair,) for nogood in learned)
+    assert isinstance(again, Launch)
+    assert again.candidate.choice["spec"] == 1
+    assert again.candidate.settings.flags["mamba-scheduler-strategy"] == "extra_buffer"
+
+
 def test_a_dropped_lever_is_won_back_and_healthy_settings_are_restored_when_that_fails() -> None:
     book = playbook(SPEC, COMM, budget=budget(win_back=1))
     suspect = diagnosis(cause("unknown", blames=("enable-mscclpp",), confidence=0.6))

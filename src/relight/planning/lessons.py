@@ -30,6 +30,8 @@ LITTLE = 4
 PASSED = 0.9
 # What stayed while the rest of a condition changed and it failed all the same.
 RECURS = 0.9
+# Ways out of a failure that a later run is told of.
+REMEMBERED = 6
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,10 @@ class Lesson:
             map(str, self.attempts)
         )
         when = self.fails.words if self.fails else terms.in_words(self.terms)
-        return Nogood(when, because, self.kind, round(self.confidence, 4), self.hard, self.terms, self.fails)
+        ways = [r for i, r in enumerate(self.repairs) if r not in self.repairs[:i]][:REMEMBERED]
+        return Nogood(
+            when, because, self.kind, round(self.confidence, 4), self.hard, self.terms, self.fails, tuple(ways)
+        )
 
 
 def lessons_of(history: History) -> tuple[Lesson, ...]:
@@ -94,7 +99,8 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
 def _learned(nogood: Nogood) -> Lesson:
     core = tuple(terms.thawed(t) for t in nogood.terms)
     because = f"an earlier run, {nogood.because}"
-    return Lesson(core, nogood.kind, nogood.confidence, hard=nogood.hard, because=because, fails=nogood.fails)
+    known = Lesson(core, nogood.kind, nogood.confidence, hard=nogood.hard, because=because, fails=nogood.fails)
+    return replace(known, repairs=nogood.repairs)
 
 
 def _taught(attempt: Attempt, history: History) -> list[Lesson]:

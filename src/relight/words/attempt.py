@@ -121,6 +121,7 @@ class Nogood:
 
     `hard` is what validation or an exact condition proves; the rest carries its confidence. Where a check of the engine
     was read, `fails` is what it says of any settings, and `terms` only name what it read with the values it failed at.
+    `repairs` are what was proposed for it: a later run that begins under it knows the way out.
     """
 
     when: str
@@ -130,6 +131,7 @@ class Nogood:
     hard: bool = False
     terms: tuple[Term, ...] = ()
     fails: Condition | None = None
+    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True)
