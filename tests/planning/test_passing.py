@@ -35,6 +35,17 @@ def test_a_transient_failure_is_launched_again_unchanged_at_most_twice() -> None
     assert launch(BOOK, *failed(again, 3)).choice == {"spec": None}
 
 
+def test_what_came_back_every_time_with_some_settings_is_not_tried_again_with_others() -> None:
+    again = diagnosis(cause("comm.peer_died"), action="again")
+    book = playbook(SPEC, lever("comm", variant({"enable-mscclpp": True}), "off"))
+    first = [attempt(launch(book), "crashed", again)] * 3
+    second = launch(book, *first)
+
+    third = launch(book, *first, attempt(second, "crashed", again))
+
+    assert third.settings not in (first[0].settings, second.settings)
+
+
 def test_leftovers_are_cleared_before_the_same_settings_again() -> None:
     leftovers = diagnosis(cause("oom.gpu.other_process"), action="clean")
 

@@ -1,5 +1,6 @@
 """What the attempts of a run say, before anything is concluded from them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,11 +66,16 @@ class History:
         return tuple(a for a in failed if not self._passing(a) and not of_dummy_weights(a))
 
     def _passing(self, attempt: Attempt) -> bool:
-        """Say whether a failure may pass by itself: transient, and not yet seen too often with these settings."""
+        """Say whether a failure may pass by itself: transient, and not yet seen too often with the same settings.
+
+        What came back every time with some settings does not pass with others either.
+        """
         if not transient(attempt) or (attempt is self.last and self.port_is_foreign(attempt)):
             return False
+        before = (a for a in self.ended if a.n < attempt.n)
+        lasted = Counter(self.key(a) for a in before if transient(a) and _alike(a, attempt))
         same = [a for a in self.ended if transient(a) and self.key(a) == self.key(attempt)]
-        return len(same) <= TRIES_UNCHANGED
+        return max(len(same), *lasted.values(), 0) <= TRIES_UNCHANGED
 
     def port_is_foreign(self, attempt: Attempt) -> bool:
         """Say whether an attempt met a port that a process not ours listens on."""
@@ -116,6 +122,12 @@ class History:
         mine = (settings, answer.resolved)
         parser = self.ground.world.parser
         return theirs is not None and equal_resolved((attempt.settings, theirs.resolved), mine, parser)
+
+
+def _alike(one: Attempt, other: Attempt) -> bool:
+    causes = [a.diagnosis.cause for a in (one, other) if a.diagnosis]
+    prints = [c.fingerprint for c in causes if c]
+    return len(prints) == 2 and prints[0] == prints[1] != ""
 
 
 def of_dummy_weights(attempt: Attempt) -> bool:
