@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.knowledge import FlagFact
 from relight.words.settings import Repair
@@ -10,6 +12,7 @@ from tests.planning.situations import (
     FACTS,
     KNOWLEDGE,
     WORLD,
+    budget,
     cause,
     diagnosis,
     lever,
@@ -128,8 +131,8 @@ def four_levers(*, spoils: tuple[str, ...]) -> list[dict[str, int | None]]:
 def test_a_nameless_failure_that_comes_whatever_is_off_is_proved_by_few_launches() -> None:
     choices = four_levers(spoils=())
 
-    assert len(choices) <= 9
-    assert choices[-1] == {"spec": None, "radix": None, "mscclpp": None, "symm": None}
+    assert len(choices) <= 12
+    assert {"spec": None, "radix": None, "mscclpp": None, "symm": None} in choices
 
 
 def test_two_levers_that_have_to_go_together_are_found_without_giving_up_the_dearer_ones() -> None:
@@ -152,3 +155,48 @@ def test_variants_that_name_more_than_the_first_are_as_idle_as_it() -> None:
 
     assert attempts
     assert plan.options
+
+
+@pytest.mark.parametrize(
+    "cure",
+    [
+        {"experts": 2, "mscclpp": None},
+        {"experts": 2, "attention": 2},
+        {"experts": None, "attention": 2},
+        {"experts": 2, "symm": None, "mscclpp": None},
+        {"experts": None, "symm": None},
+    ],
+)
+def test_later_variants_that_help_only_together_with_something_else_are_found(cure: dict[str, int | None]) -> None:
+    levers = (
+        lever("experts", variant({"moe-runner-backend": "a"}), variant({"moe-runner-backend": "b"}), "off"),
+        lever("attention", variant({"attention-backend": "fa3"}), variant({"attention-backend": "triton"}), "off"),
+        lever("mscclpp", variant({"enable-mscclpp": True}), "off"),
+        lever("symm", variant({"enable-torch-symm-mem": True}), "off"),
+    )
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        return None if cure.items() <= candidate.choice.items() else diagnosis(cause("unknown", fingerprint="print"))
+
+    attempts, _ = played(playbook(*levers, budget=budget(attempts=80)), engine)
+
+    assert attempts[-1].outcome == "healthy"
+
+
+@pytest.mark.parametrize("name", ["mscclpp", "symm", "radix"])
+def test_a_repair_that_helps_only_with_a_lever_off_is_found(name: str) -> None:
+    repair = Repair({"chunked-prefill-size": 2048}, why="smaller chunks", origin="signature", cost=1.0)
+    levers = (
+        SPEC,
+        lever("radix", variant({"disable-radix-cache": True}), "off"),
+        lever("mscclpp", variant({"enable-mscclpp": True}), "off"),
+        lever("symm", variant({"enable-torch-symm-mem": True}), "off"),
+    )
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        cured = candidate.choice[name] is None and candidate.settings.flags.get("chunked-prefill-size") == 2048
+        return None if cured else diagnosis(cause("unknown", fingerprint="print"), repair)
+
+    attempts, _ = played(playbook(*levers, budget=budget(attempts=80)), engine)
+
+    assert attempts[-1].outcome == "healthy"

@@ -14,6 +14,7 @@ from relight.planning.names import View
 from relight.planning.passing import signature_of
 from relight.planning.search import Found
 from relight.words.attempt import Attempt
+from relight.words.settings import Repair
 
 Name: TypeAlias = tuple[str, bool]
 NEAR = 0.02
@@ -86,14 +87,32 @@ class Idle:
         """Return settings with many levers off, once a failure came again with each of them off alone.
 
         The cheaper half of them first: where two have to go together, no more is given up than that. Then all: one
-        launch says whether any lever has to do with it.
+        launch says whether any lever has to do with it. Then all with each repair that did not help alone.
         """
         levers, ground = self._leavable, self.history.ground
         blind = {m for m, own in self.values.items() if set(levers) <= set(self._idle_levers(own))}
-        if len(levers) < LEAST_LEVERS or not blind or blind & self.proved:
+        if len(levers) < LEAST_LEVERS or not blind:
             return ()
+        if blind & self.proved:
+            return tuple(self._with_repairs(blind & self.proved))
         cheap = sorted(levers, key=lambda i: ground.loss(i, None))[: (len(levers) + 1) // 2]
         return tuple(self._without_levers(some) for some in (cheap, levers))
+
+    def _with_repairs(self, marks: Iterable[str]) -> Iterator[Node]:
+        """Yield, for each repair that made no difference, all levers off it is not about, then all, and the repair."""
+        tried = self.history.tried
+        made = [r for mark in marks for a in self._groups[mark] if len(a.changes) == 1 for r in a.changes]
+        for repair in made:
+            others = [i for i in self._leavable if i not in self._about_lever(repair)]
+            nodes = (self._without_levers(some).plus(repair) for some in (others, self._leavable))
+            yield from (node for node in nodes if self.history.ground.view(node).key not in tried)
+
+    def _about_lever(self, repair: Repair) -> set[int]:
+        """Return the levers whose flags or variables a repair changes."""
+        ground = self.history.ground
+        flags = ((ground.names.canonical(n), False) for n in repair.names)
+        names = (*flags, *((n, True) for n in repair.variables))
+        return {i for name in names for i in ground.mentioned.get(name, ())}
 
     @cached_property
     def proved(self) -> frozenset[str]:
@@ -131,18 +150,25 @@ class Idle:
 
     def again(self, view: View) -> Attempt | None:
         """Return the failed launch that settings differ from only in what did not matter to it."""
-        return self._repeated(view, self.values)
+        return next((a for mark in self.values for a in self._repeated(view, mark, self.values[mark])), None)
 
     def surely_again(self, view: View) -> Attempt | None:
-        """Return the same, of failures that no lever has to do with."""
-        return self._repeated(view, self.proved)
+        """Return a failed launch than which settings only have more levers on, of failures no lever has to do with.
 
-    def _repeated(self, view: View, marks: Iterable[str]) -> Attempt | None:
-        for mark in marks:
-            for attempt in self._groups[mark]:
-                if _within(view, self.history.view(attempt), self.values.get(mark, {})):
-                    return attempt
-        return None
+        A lever's later variants are ways of their own, and so are repairs: together with something else they may help
+        where they did not alone.
+        """
+        found = (a for mark in self.proved for a in self._groups[mark])
+        return next((a for a in found if self._asks_more(view, self.history.view(a))), None)
+
+    def _asks_more(self, view: View, than: View) -> bool:
+        """Say whether settings differ only in levers that are as asked in them and off in the others."""
+        off = self._off(*self._leavable)
+        names = [name for name, _ in _differing(view, than)]
+        return all(_of(view, n) == _of(self._start, n) and _of(than, n) == _of(off, n) for n in names)
+
+    def _repeated(self, view: View, mark: str, own: Mapping[Name, set[Any]]) -> Iterator[Attempt]:
+        return (a for a in self._groups[mark] if _within(view, self.history.view(a), own))
 
     def without(self, found: Found) -> Found:
         """Return what was found without the changes that only failures speak for to which they made no difference."""
@@ -174,6 +200,10 @@ class Idle:
         """Return the failures to which the difference of two settings does not matter."""
         marks = self.values.items() if view.key != other.key else ()
         return {mark for mark, own in marks if _within(view, other, own, loose=True)}
+
+
+def _of(view: View, name: Name) -> Any:
+    return (view.env if name[1] else view.flags).get(name[0])
 
 
 def _idle(values: set[Any], seen: set[Any], *, loose: bool) -> bool:
