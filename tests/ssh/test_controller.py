@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +227,9 @@ def test_out_of_disk_here_is_said_the_server_is_untouched_and_the_run_goes_on(wo
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))
 
-    child = world.client.start(
+    # Python would keep compiled modules cut off at the limit, for everybody after this test.
+    client = replace(world.client, env={**world.client.env, "PYTHONDONTWRITEBYTECODE": "1"})
+    child = client.start(
         "retry", "plain.toml", "--host", "box", "--format", "json", stdout=subprocess.PIPE, preexec_fn=small
     )
     out, err = child.communicate(timeout=90)

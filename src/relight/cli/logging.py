@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from relight.cli.output import say
 from relight.journal.files import open_append
 from relight.words.text import shown
 
@@ -41,7 +43,8 @@ def start(folder: Path | None, *, verbose: int = 0) -> None:
 def stop() -> None:
     """Close relight.log; the folder stays known, for a bug that shows after this."""
     if _open["file"]:
-        _open["file"].close()
+        with suppress(OSError):  # what a full disk would not take was said when it came
+            _open["file"].close()
     _open["file"] = None
 
 
@@ -51,15 +54,19 @@ def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[s
 
 
 class Lines:
-    """Write each log line to every stream, at once."""
+    """Write each log line to every stream, at once. A stream that takes no more is left, and that is said."""
 
     def __init__(self, streams: list[IO[str]]) -> None:
         self._streams = streams
 
     def msg(self, message: str) -> None:
         """Write one line."""
-        for stream in self._streams:
-            stream.write(message + "\n")
-            stream.flush()
+        for stream in tuple(self._streams):
+            try:
+                stream.write(message + "\n")
+                stream.flush()
+            except OSError as error:
+                self._streams.remove(stream)
+                say(f"relight: its own log ends here: {error.strerror}; the run goes on", err=True)
 
     log = debug = info = warning = error = critical = msg

@@ -59,11 +59,13 @@ def remember(regexes: Regexes) -> None:
         return
     file = _file()
     text = json.dumps({regex: sorted(regexes.known[regex]) for regex in sorted(regexes.used)})
+    part = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f"{file.name}.{os.getpid()}")
         part.write_text(text, encoding="utf-8")
         part.replace(file)
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
 
 
 def _file() -> Path:
