@@ -1,17 +1,13 @@
 """Answers compared with each other: equal questions have equal answers."""
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
-from relight.attempts.judge.answers import Question, Reply
+from relight.attempts.judge.answers import Reply
 from relight.attempts.judge.form import Sign
 
 # Batching moves a log probability by hundredths, so it cannot turn two tokens that were both this certain.
 CERTAIN = -0.11
-START = 60
-"""Letters of an answer that are compared with those to other questions."""
-MANY = 5
 
 
 def disagreement(replies: Sequence[Reply]) -> tuple[Sign, ...]:
@@ -40,16 +36,3 @@ def _certain(reply: Reply, i: int) -> bool:
         return False
     value = reply.logprobs[i]
     return value is not None and value > CERTAIN
-
-
-def given_anyway(pairs: Collection[tuple[Question, Reply]]) -> frozenset[str]:
-    """Return the texts that begin alike, numbers aside, whatever is asked: they answer nothing, even where they fit."""
-    asked: dict[str, set[str]] = {}
-    for question, reply in pairs:
-        asked.setdefault(_start(reply.text), set()).add(question.expect)
-    common = {start for start, expected in asked.items() if len(start) == START and len(expected) >= MANY}
-    return frozenset(reply.text for _, reply in pairs if _start(reply.text) in common)
-
-
-def _start(text: str) -> str:
-    return re.sub(r"\d+|\s+", " ", text).strip().lower()[:START]

@@ -1,10 +1,10 @@
 """One verdict over recorded answers."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from relight.attempts.judge.agreement import disagreement, given_anyway
+from relight.attempts.judge.agreement import disagreement
 from relight.attempts.judge.answers import Answered, Question, Reply, read_reply
 from relight.attempts.judge.book import Book
 from relight.attempts.judge.content import language, rightness
@@ -120,19 +120,17 @@ def _contents(asked: Sequence[Answered], pairs: Sequence[tuple[Question, Reply]]
     plain = [(q, r) for q, r in pairs if q.role in {"plain", "chat"} and q.expect]
     # Only when every plain question was asked, answered and missed is it the server and not the question.
     complete = all(standing(a) in {"reply", "absent"} for a in asked if a.question.role == "plain")
-    anyway = given_anyway(plain)
-    if len(plain) >= 2 and complete and all(_wrong(q, r, book, anyway) for q, r in plain):
+    if len(plain) >= 2 and complete and all(_wrong(q, r, book) for q, r in plain):
         sign = Sign("numerics.garbage", 1, f"all {len(plain)} plain questions were answered wrongly")
         yield from (Finding(sign, q, r.text) for q, r in plain)
 
 
-def _wrong(question: Question, reply: Reply, book: Book, anyway: Collection[str]) -> bool:
+def _wrong(question: Question, reply: Reply, book: Book) -> bool:
     """Say whether a plain question was answered wrongly; a text that thinks aloud may have been cut off before."""
-    if book.thinking.search(reply.text):
-        return rightness(question, reply, book) == "wrong"
-    odd = reply.text in anyway or any(form(question, reply)) or any(language(reply, book))
     given = rightness(question, reply, book)
-    return given == "wrong" or (given == "cut" and odd) or reply.text in anyway
+    if given != "cut" or book.thinking.search(reply.text):
+        return given == "wrong"
+    return any(form(question, reply)) or any(language(reply, book))
 
 
 def _enough(findings: Sequence[Finding], asked: int) -> bool:
