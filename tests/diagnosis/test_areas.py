@@ -213,3 +213,16 @@ def test_a_variable_s_value_for_another_machine_is_no_repair() -> None:
     log = "AssertionError: bind the threads. For example, on a machine with two nodes set ACME_THREADS_BIND=0-31|32-63."
 
     assert "ACME_THREADS_BIND" not in all_names(log)
+
+
+def test_the_backend_whose_code_failed_is_no_repair() -> None:
+    frames = (
+        '  File "/opt/sglang/srt/layers/attention/triton_backend.py", line 9, in forward_extend',
+        '  File "/opt/sglang/srt/layers/attention/triton_ops/extend_attention.py", line 6, in extend_attention_fwd',
+    )
+    log = ["Traceback (most recent call last):", *frames, "triton.compiler.errors.CompilationError: at 1:2: no"]
+
+    found = diagnose(split(["\n".join(log).encode()]), load_knowledge(), name="log")
+
+    assert found.repairs
+    assert not any(r.set.get("attention-backend") == "triton" for r in found.repairs)

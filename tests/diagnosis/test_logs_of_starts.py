@@ -232,7 +232,7 @@ def test_a_warning_of_a_longer_context_is_no_failure() -> None:
     assert kind(f"ValueError: {text} It may lead to wrong answers.") == "model.context_length"
 
 
-@pytest.mark.parametrize("quoted", ["`{}`", "> {}", "- {}", '"{}', "**{}**"])
+@pytest.mark.parametrize("quoted", ["`{}`", "> {}", "- {}", "PP1: {}", '"{}', "**{}**"])
 def test_a_quoted_exception_is_read(quoted: str) -> None:
     assert kind(quoted.format("AssertionError: acme_attn backend requires page_size 64")) == "assertion.backend"
 

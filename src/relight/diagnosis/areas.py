@@ -45,6 +45,7 @@ class Place:
     text: str = ""
     seen: str = ""
     kind: str = "unknown"
+    frames: tuple[str, ...] = ()
 
     @property
     def told(self) -> tuple[Area, ...]:
@@ -106,7 +107,8 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}
     found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
     inside = tuple(a for a in found if _depth(a, frames))
-    return Place(areas, given, tuple(found), inside, root.text, text, seen, kind).without_carriers()
+    place = Place(areas, given, tuple(found), inside, root.text, text, seen, kind, tuple(frames))
+    return place.without_carriers()
 
 
 def _sources(root: Candidate) -> Iterator[str]:
@@ -172,6 +174,8 @@ def fitting(own: Sequence[Repair], place: Place) -> list[Repair]:
 def _doubt(repair: Repair, place: Place) -> int:
     """Return 0 for a repair that fits the place, 1 where that is in doubt, 2 where it cannot help."""
     owners = [a for a in place.areas.all if _steers(a, repair)]
+    if place.sure and _asks_for_what_failed(repair, owners, place):
+        return 2
     if not owners or any(a in place.found for a in owners):
         return 0
     used = [in_use(a, place.given, place.seen) for a in owners]
@@ -182,6 +186,13 @@ def _doubt(repair: Repair, place: Place) -> int:
         return 2 if place.sure else 1
     asked = bool(repair.set or repair.set_env)
     return 0 if any(used) or (asked and not place.known) else 1
+
+
+def _asks_for_what_failed(repair: Repair, owners: Sequence[Area], place: Place) -> bool:
+    """Say whether a repair names the very backend whose code the frames show."""
+    inside = [frame for frame in place.frames if any(_any(area.frames, frame) for area in owners)]
+    words = [re.escape(value) for value in repair.set.values() if isinstance(value, str) and value]
+    return any(re.search(rf"/{word}(?:_\w+)?_backend\.py |/{word}_ops/", frame) for word in words for frame in inside)
 
 
 def area_repairs(
@@ -219,6 +230,7 @@ def _repairs(
 ) -> list[Repair]:
     """Return an area's repairs, with `off` those that switch it off, where it is a feature that can be."""
     made = repairs_from(area.remedies, facts, place.given, version)
+    made = [r for r in made if not (place.sure and _asks_for_what_failed(r, [area], place))]
     names = {name for flag in area.on for name in (place.given.name(flag), flag)}
     return [r for r in made if not (off and area.on) or r.names & names]
 
