@@ -4,52 +4,37 @@ The frame of a set (questions, numbers, JSON) is that of judge.py. Every text st
 everywhere, one that answers short questions well.
 """
 
-import importlib.util
 import random
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
+import judge as frame
 
 from relight.attempts.judge.answers import Answered, Question
 
 HERE = Path(__file__).parent
 TEXTS: dict[str, Any] = tomllib.loads((HERE / "judge_fresh.toml").read_text())
 
-
-def frame() -> ModuleType:
-    """Return judge.py, which is no module of a package."""
-    spec = importlib.util.spec_from_file_location("benchmark_judge_frame", HERE / "judge.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-F = frame()
-
 # --- good ---------------------------------------------------------------------------------------------------------
 
 
 def good(rng: random.Random, known: Any, make: Callable[[random.Random], str], *, always: bool) -> Any:
     """Return the answers of a sound model that says what `make` gives behind its answers, or one time in three."""
-    asked = F.questions(rng, known)
-    said = [_sound(rng, q, make(rng) if always or rng.random() < 0.33 else F.prose(rng, "en", 3)) for q in asked]
+    asked = frame.questions(rng, known)
+    said = [_sound(rng, q, make(rng) if always or rng.random() < 0.33 else frame.prose(rng, "en", 3)) for q in asked]
     equal = [i for i, q in enumerate(asked) if q.role == "equal"]
     for i in equal[1:]:
-        said[i] = F.batched(rng, said[equal[0]])
-    return F.Set(asked, said, rng.random() < 0.7, "en")
+        said[i] = frame.batched(rng, said[equal[0]])
+    return frame.Set(asked, said, rng.random() < 0.7, "en")
 
 
 def _sound(rng: random.Random, question: Question, text: str) -> Any:
-    right = " harbour" if question.role == "long" else F.answer_of(question)
+    right = " harbour" if question.role == "long" else frame.answer_of(question)
     if question.role == "chat":
-        return F.ended(rng, right.strip())
-    return F.cut(rng, f"{right}\n{text}" if right else text, question)
+        return frame.ended(rng, right.strip())
+    return frame.cut(rng, f"{right}\n{text}" if right else text, question)
 
 
 # --- bad ----------------------------------------------------------------------------------------------------------
@@ -79,45 +64,45 @@ def number_soup(rng: random.Random) -> str:
 
 def two_languages(rng: random.Random) -> str:
     """Two languages, word by word."""
-    left, right = F.prose(rng, "en", 6).split(), F.prose(rng, rng.choice(["de", "es", "ru", "fr"]), 6).split()
+    left, right = frame.prose(rng, "en", 6).split(), frame.prose(rng, rng.choice(["de", "es", "ru", "fr"]), 6).split()
     return " ".join(word for pair in zip(left, right, strict=False) for word in pair)
 
 
 def shuffled_words(rng: random.Random) -> str:
-    words = F.prose(rng, "en", 6).replace(".", "").replace(",", "").lower().split()
+    words = frame.prose(rng, "en", 6).replace(".", "").replace(",", "").lower().split()
     return " ".join(rng.sample(words, len(words)))
 
 
 def shuffled_german(rng: random.Random) -> str:
-    words = F.prose(rng, "de", 6).replace(".", "").replace(",", "").lower().split()
+    words = frame.prose(rng, "de", 6).replace(".", "").replace(",", "").lower().split()
     return " ".join(rng.sample(words, len(words)))
 
 
 def letter_noise(rng: random.Random) -> str:
     """Language in which every third letter is another one."""
-    text = F.prose(rng, "en", 6)
+    text = frame.prose(rng, "en", 6)
     return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") if c.isalpha() and rng.random() < 0.33 else c for c in text)
 
 
 def decay_digits(rng: random.Random) -> str:
-    return F.prose(rng, "en", 1) + " " + " ".join(str(rng.randrange(9999)) for _ in range(120))
+    return frame.prose(rng, "en", 1) + " " + " ".join(str(rng.randrange(9999)) for _ in range(120))
 
 
 def decay_letters(rng: random.Random) -> str:
     words = ("".join(rng.choice("bcdfghjklmnpqrstvwxz") for _ in range(rng.randrange(2, 9))) for _ in range(90))
-    return F.prose(rng, "en", 1) + " " + " ".join(words)
+    return frame.prose(rng, "en", 1) + " " + " ".join(words)
 
 
 def decay_lines(rng: random.Random) -> str:
-    return F.prose(rng, "en", 1) + "\n" * 200
+    return frame.prose(rng, "en", 1) + "\n" * 200
 
 
 def decay_han(rng: random.Random) -> str:
-    return F.prose(rng, "en", 1) + " " + han_salad(rng)
+    return frame.prose(rng, "en", 1) + " " + han_salad(rng)
 
 
 def decay_punctuation(rng: random.Random) -> str:
-    return F.prose(rng, "en", 1) + "".join(rng.choice(".,;:!?-") for _ in range(300))
+    return frame.prose(rng, "en", 1) + "".join(rng.choice(".,;:!?-") for _ in range(300))
 
 
 def camel_soup(rng: random.Random) -> str:
@@ -163,13 +148,13 @@ MADE: dict[str, Callable[[random.Random], str]] = {
 
 def bad(rng: random.Random, known: Any, make: Callable[[random.Random], str], *, always: bool) -> Any:
     """Return the answers of a server that says what `make` gives, everywhere or where more is asked of it."""
-    base = F.good(rng, known)
+    base = frame.good(rng, known)
     for i, question in enumerate(base.questions):
         if always or question.role in {"load", "long", "sampled"}:
             text = make(rng)
             text = (text * (1 + question.tokens * 5 // max(1, len(text))))[: question.tokens * 4]
-            numbers = F.ids_for(rng, question.tokens), F.likely(rng, question.tokens)
-            base.said[i] = F.Said(text, "length", *numbers)
+            numbers = frame.ids_for(rng, question.tokens), frame.likely(rng, question.tokens)
+            base.said[i] = frame.Said(text, "length", *numbers)
     return base
 
 
@@ -181,10 +166,10 @@ def makers(kind: str) -> dict[str, Callable[[random.Random], str]]:
 
 def sets(kind: str, rng: random.Random, make_set: Callable[..., Any], every: int) -> list[tuple[str, list[Answered]]]:
     """Return two sets for each text, named: one that gives it everywhere and one that does not."""
-    known = F.book()
+    known = frame.book()
     chosen = list(makers(kind).items())[::every]
     return [
-        (f"{name} {'everywhere' if always else 'in part'}", F.answered(make_set(rng, known, make, always=always)))
+        (f"{name} {'everywhere' if always else 'in part'}", frame.answered(make_set(rng, known, make, always=always)))
         for name, make in chosen
         for always in (True, False)
     ]
@@ -194,9 +179,9 @@ def measure(seed: int, *, every: int = 1) -> tuple[list[str], list[str]]:
     """Return the false alarms and the missed sets, a line for each; of the texts only `every` n-th is used."""
     rng = random.Random(seed)
     goods, bads = sets("good", rng, good, every), sets("bad", rng, bad, every)
-    alarms, missed = F.measured(F.book(), [answers for _, answers in goods], bads)
+    alarms, missed = frame.measured(frame.book(), [answers for _, answers in goods], bads)
     return [f"{goods[int(line.split()[1][:-1])][0]}: {line}" for line in alarms], missed
 
 
 if __name__ == "__main__":
-    F.told(measure, 2 * len(makers("good")), 2 * len(makers("bad")))
+    frame.told(measure, 2 * len(makers("good")), 2 * len(makers("bad")))

@@ -3,37 +3,22 @@
 Run: python benchmarks/judge_styles.py [SEED]. The frame of a set (questions, numbers, JSON) is that of judge.py.
 """
 
-import importlib.util
 import json
 import random
-import sys
 import tomllib
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
+import judge as frame
 
 from relight.attempts.judge.answers import Answered, Question
 
 HERE = Path(__file__).parent
 TEXTS: dict[str, Any] = tomllib.loads((HERE / "judge_styles.toml").read_text())
 GOODS, BADS = 200, 60
-
-
-def frame() -> ModuleType:
-    """Return judge.py, which is no module of a package."""
-    spec = importlib.util.spec_from_file_location("benchmark_judge_frame", HERE / "judge.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-F = frame()
 
 # --- good ---------------------------------------------------------------------------------------------------------
 
@@ -75,35 +60,35 @@ def style(rng: random.Random) -> str:
 def good(rng: random.Random, known: Any) -> Any:
     """Return the answers of a sound model that writes in odd styles: base, chat or thinking aloud."""
     kind = rng.choice(["base", "base", "chat", "thinker", "one style"])
-    asked = F.questions(rng, known)
+    asked = frame.questions(rng, known)
     same = style(rng)
     weak = 0.0 if kind == "one style" else rng.choice([0.0, 0.1, 0.3])
     said = [speak(rng, q, kind, same, weak) for q in asked]
     equal = [i for i, q in enumerate(asked) if q.role == "equal"]
     for i in equal[1:]:
-        said[i] = F.batched(rng, said[equal[0]])
-    return F.Set(asked, said, rng.random() < 0.7, "en")
+        said[i] = frame.batched(rng, said[equal[0]])
+    return frame.Set(asked, said, rng.random() < 0.7, "en")
 
 
 def speak(rng: random.Random, question: Question, kind: str, same: str, weak: float) -> Any:
-    right = " harbour" if question.role == "long" else F.answer_of(question)
+    right = " harbour" if question.role == "long" else frame.answer_of(question)
     if rng.random() < weak and question.role in {"plain", "load"}:
         right = rng.choice([" one of", " the", " __", "…"])
     if kind == "thinker" and question.role != "long":
         thought = rng.choice(list(TEXTS["thinking"].values()))
-        return F.cut(rng, f"{thought} {style(rng)}", question)
+        return frame.cut(rng, f"{thought} {style(rng)}", question)
     if not right:
-        return F.cut(rng, same if kind == "one style" else style(rng), question)
+        return frame.cut(rng, same if kind == "one style" else style(rng), question)
     if kind == "chat":
-        return F.ended(rng, right.strip())
-    return F.cut(rng, f"{right}\n{same if kind == 'one style' else style(rng)}", question)
+        return frame.ended(rng, right.strip())
+    return frame.cut(rng, f"{right}\n{same if kind == 'one style' else style(rng)}", question)
 
 
 # --- bad ----------------------------------------------------------------------------------------------------------
 
 
 def sound_text(rng: random.Random) -> str:
-    return str(F.prose(rng, rng.choice(F.LANGUAGES), 6))
+    return str(frame.prose(rng, rng.choice(frame.LANGUAGES), 6))
 
 
 def broken(rng: random.Random, base: Any, make: Callable[[Question], str], roles: Sequence[str] = ()) -> None:
@@ -111,15 +96,15 @@ def broken(rng: random.Random, base: Any, make: Callable[[Question], str], roles
     for i, question in enumerate(base.questions):
         if not roles or question.role in roles:
             text = make(question)[: question.tokens * 5]
-            base.said[i] = F.Said(
-                text, "length", F.ids_for(rng, question.tokens), F.likely(rng, question.tokens), question.tokens
+            base.said[i] = frame.Said(
+                text, "length", frame.ids_for(rng, question.tokens), frame.likely(rng, question.tokens), question.tokens
             )
 
 
 def late_loop(rng: random.Random, base: Any) -> None:
     """Good for half of its tokens, then one token for ever."""
     token = rng.choice(["!", " the", "的", ".", "0", " a", "</s>", "\n\n#", " and then"])
-    broken(rng, base, lambda q: F.answer_of(q) + sound_text(rng)[: q.tokens * 2] + token * (3 * q.tokens))
+    broken(rng, base, lambda q: frame.answer_of(q) + sound_text(rng)[: q.tokens * 2] + token * (3 * q.tokens))
 
 
 def zero_tail(rng: random.Random, base: Any) -> None:
@@ -134,7 +119,7 @@ def slow_drift(rng: random.Random, base: Any) -> None:
     words = TEXTS["bad"]["drift"].split()
 
     def make(question: Question) -> str:
-        first = (F.prose(rng, "en", 4)).split()
+        first = (frame.prose(rng, "en", 4)).split()
         mixed = [w if rng.random() > 2.2 * i / len(first) else rng.choice(words) for i, w in enumerate(first)]
         return " ".join([*mixed, *(rng.choice(words) for _ in range(question.tokens))])
 
@@ -173,8 +158,8 @@ def half_of_concurrent(rng: random.Random, base: Any) -> None:
     spoilt = [i for i, q in enumerate(base.questions) if q.role == "load"][::2]
     for i in spoilt:
         question = base.questions[i]
-        base.said[i] = F.Said(
-            garbage(question), "length", F.ids_for(rng, question.tokens), F.likely(rng, question.tokens)
+        base.said[i] = frame.Said(
+            garbage(question), "length", frame.ids_for(rng, question.tokens), frame.likely(rng, question.tokens)
         )
 
 
@@ -193,7 +178,7 @@ def backwards(rng: random.Random, base: Any) -> None:
 
 def shuffled_letters(rng: random.Random, base: Any) -> None:
     def make(_: Question) -> str:
-        return " ".join("".join(rng.sample(w, len(w))) for w in F.prose(rng, "en", 6).split())
+        return " ".join("".join(rng.sample(w, len(w))) for w in frame.prose(rng, "en", 6).split())
 
     broken(rng, base, make)
 
@@ -210,7 +195,7 @@ def thought_loop(rng: random.Random, base: Any) -> None:
 
 def endless_brackets(rng: random.Random, base: Any) -> None:
     pair = rng.choice(["(((", "}}}", '","', "[[", "\\\\"])
-    broken(rng, base, lambda q: F.answer_of(q) + pair * q.tokens)
+    broken(rng, base, lambda q: frame.answer_of(q) + pair * q.tokens)
 
 
 def empty_under_load(rng: random.Random, base: Any) -> None:
@@ -233,7 +218,7 @@ BROKEN: dict[str, Callable[[random.Random, Any], None]] = {
 def wired(given: Any) -> list[Answered]:
     """Return the answers as HTTP; thinking models split their thoughts off in the chat."""
     answers = []
-    for answer in F.answered(given):
+    for answer in frame.answered(given):
         data = json.loads(answer.body) if answer.question.role == "chat" else {}
         text = (data.get("choices") or [{"message": {}}])[0]["message"].get("content") or ""
         if text.startswith("<think>"):
@@ -245,10 +230,10 @@ def wired(given: Any) -> list[Answered]:
 
 def measure(seed: int, *, goods: int = GOODS, bads: int = BADS) -> tuple[list[str], list[str]]:
     """Return the false alarms and the missed sets, a line for each."""
-    rng, known = random.Random(seed), F.book()
+    rng, known = random.Random(seed), frame.book()
     sound = (wired(good(rng, known)) for _ in range(goods))
     names: tuple[str, ...] = tuple(list(BROKEN)[n % len(BROKEN)] for n in range(bads))
-    return F.measured(known, sound, ((name, wired(spoiled(name, rng, known))) for name in names))  # type: ignore[no-any-return]
+    return frame.measured(known, sound, ((name, wired(spoiled(name, rng, known))) for name in names))  # type: ignore[no-any-return]
 
 
 def spoiled(name: str, rng: random.Random, known: Any) -> Any:
@@ -259,4 +244,4 @@ def spoiled(name: str, rng: random.Random, known: Any) -> Any:
 
 
 if __name__ == "__main__":
-    F.told(measure, GOODS, BADS)
+    frame.told(measure, GOODS, BADS)

@@ -1,8 +1,8 @@
 """Texts that look broken and are sound, and texts that are broken in another way than by what they say."""
 
-import importlib.util
+import importlib
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -104,17 +104,13 @@ def test_content_alone_is_no_fault_while_a_plain_question_is_answered_rightly(
     assert judge(at_once(wrong, right), Health(), book).outcome == "well"
 
 
-def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module
 
 
-def test_styles_the_judge_was_not_made_with() -> None:
+def test_styles_the_judge_was_not_made_with(benchmark: Callable[[str], ModuleType]) -> None:
     alarms, missed = benchmark("judge_styles").measure(11, goods=40, bads=36)
 
     assert alarms == []
@@ -122,7 +118,7 @@ def test_styles_the_judge_was_not_made_with() -> None:
     assert len(missed) <= 2, missed
 
 
-def test_texts_written_before_the_judge_was_tried_on_them() -> None:
+def test_texts_written_before_the_judge_was_tried_on_them(benchmark: Callable[[str], ModuleType]) -> None:
     alarms, missed = benchmark("judge_fresh").measure(11, every=3)
 
     assert alarms == []
