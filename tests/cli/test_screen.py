@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from relight.cli.screen import Screen
 from relight.cli.screen_draw import panel
-from relight.cli.screen_state import View, after, left
+from relight.cli.screen_live import LivePart, rows_more
+from relight.cli.screen_state import View, after
+from relight.cli.screen_time import left
 from relight.words.attempt import Exit
 from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.events import Event
@@ -107,6 +110,21 @@ def test_quiet_shows_nothing() -> None:
     assert shown(RUN, quiet=True, terminal=True) == ""
 
 
+def test_where_others_write_to_the_terminal_too_nothing_changes_in_place() -> None:
+    assert "\x1b" not in shown(RUN, terminal=True, still=True)
+
+
+def test_what_comes_after_the_end_of_a_run_is_written_below_it() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system=None, _environ={"TERM": "xterm"})
+    with Screen(console, View(host="rtx8")) as screen:
+        screen.show(RUN[-1])
+        shows_cursor, erased = "\x1b[?25h", "\x1b[2K"
+
+        assert shows_cursor in out.getvalue()
+        assert out.getvalue().endswith(erased)
+
+
 def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, _environ={"TERM": "dumb"})
@@ -118,14 +136,35 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
 
 
 def test_on_a_terminal_the_lines_that_stay_wrap_below_themselves() -> None:
+    lines = shown(RUN, width=70, terminal=True)
+
+    wrapped = ["08:00:04  cause      The draft does not fit (oom.gpu.draft, in load", f"{'':21}weights, server.log:7)"]
+    assert "\n".join(wrapped) + "\n" in lines
+
+
+def test_on_a_narrow_terminal_no_columns_take_the_room_of_what_is_said() -> None:
     lines = shown(RUN, width=40, terminal=True)
 
-    assert "08:00:04  cause      The draft does not \n                     fit (oom.gpu.draft," in lines
+    assert "08:00:04  cause  The draft does not fit\n  (oom.gpu.draft, in load weights,\n  server.log:7)" in lines
+    assert "  change  --mem-fraction-static 0.9 ->\n  0.86" in lines
 
 
 @pytest.mark.parametrize("width", [20, 39, 60, 80, 140])
 def test_the_live_part_fits_any_width(width: int) -> None:
     assert all(len(line) <= width for line in drawn(loading(), 30, width))
+
+
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        (80, "  attempt 3  load weights ━━━━━━                   10/40  10 s, about 30 s left"),
+        (60, "  attempt 3  load weights  10/40  10 s, about 30 s left"),
+        (50, "  attempt 3  load weights  10/40  about 30 s left"),
+        (42, "  #3 load weights 10/40, about 30 s left"),
+    ],
+)
+def test_where_not_all_fits_what_is_left_stays(width: int, head: str) -> None:
+    assert drawn(loading(), 30, width)[1] == head
 
 
 def test_the_live_part_names_attempt_phase_progress_memory_and_budget() -> None:
@@ -160,19 +199,95 @@ def test_a_dumb_terminal_breaks_no_word() -> None:
     assert "                     server.log:7)" in lines
 
 
+HISTORY = View(expected=(("load_weights", 300.0), ("capture", 100.0), ("serving", 20.0)))
+
+
 def test_time_left_comes_from_history_and_from_the_progress_at_hand() -> None:
-    view = View(expected=(("load_weights", 300.0), ("capture", 100.0)))
-    started = after(view, event("phase", 1, name="load_weights"), 0)
+    launched = after(HISTORY, event("launched", 1), 0)
+    started = after(launched, event("phase", 1, name="load_weights"), 0)
     halfway = after(started, event("phase", 1, name="load_weights", i=20, n=40), 200)
+    capture = after(halfway, event("phase", 1, name="capture"), 400)
 
-    assert left(started, 100) == 300
-    assert left(halfway, 200) == 300
-    assert left(after(halfway, event("phase", 1, name="capture"), 400), 450) == 50
+    assert left(started, 100) == 320
+    assert left(halfway, 200) == 270  # half of it says 200 s more, history 100 s
+    assert left(capture, 450) == 70
 
 
-def test_without_history_no_time_left_is_claimed() -> None:
+def test_a_second_model_goes_through_phases_again_and_the_time_left_goes_on_falling() -> None:
+    view = after(after(HISTORY, event("launched", 1), 0), event("phase", 1, name="load_weights"), 0)
+    view = after(view, event("phase", 1, name="capture"), 300)
+    second = after(view, event("phase", 1, name="load_weights", i=1, n=2), 330)
+    captures = after(second, event("phase", 1, name="capture"), 360)
+
+    assert [left(view, 310), left(second, 340), left(captures, 370)] == [110, 80, 50]
+    assert captures.phase == "capture"
+
+
+def test_a_launch_after_another_knows_how_long_its_phases_took() -> None:
+    view = after(View(), event("launched", 1), 0)
+    for name, now in (("load_weights", 10), ("pools", 190)):
+        view = after(view, event("phase", 1, name=name), now)
+    view = after(after(view, event("crashed", 1), 200), event("launched", 2), 210)
+    view = after(view, event("phase", 2, name="load_weights"), 220)
+
+    assert "load weights  1 min, about 2 min left" in drawn(view, 280, 80)[1]
+    assert "load weights  4 min, before: 3 min" in drawn(view, 460, 80)[1]
+
+
+def test_without_history_no_time_until_healthy_is_claimed() -> None:
     assert left(loading(), 30) is None
-    assert "about" not in "\n".join(drawn(loading(), 30, 100))
+    assert "healthy in" not in "\n".join(drawn(loading(), 30, 100))
+    assert "10/40  10 s, about 30 s left" in "\n".join(drawn(loading(), 30, 100))
+
+
+def test_the_last_line_is_shown_without_its_time() -> None:
+    view = after(loading(), event("marked", 3, text="[2026-11-29 08:00:04 TP7] Load weight begin."), 21)
+
+    assert drawn(view, 30, 60)[2] == "  TP7: Load weight begin."
+
+
+def test_while_the_host_is_made_ready_the_change_to_come_is_on_the_screen() -> None:
+    view = after(View(), event("launched", 1, set_attempt={"settings": ASKED}), 0)
+    view = after(after(view, event("crashed", 1), 10), event("diagnosed", 1, diagnosis=OOM), 11)
+    view = after(view, event("changed", 2, settings=SMALLER, because="the sums"), 12)
+
+    assert drawn(view, 13, 80)[1:] == ["  making the host ready ...", "  then --mem-fraction-static 0.9 -> 0.86"]
+
+
+def test_watching_a_healthy_server_uses_no_budget() -> None:
+    view = after(loading(), event("healthy", 3), 100)
+    died = after(view, event("crashed", 3), 7300)
+
+    assert drawn(view, 7300, 80)[1:] == ["  healthy for 2.0 h"]
+    assert "budget left: 19 of 20 launches, 58 min" in drawn(died, 7310, 80)[-1]
+
+
+def test_time_without_the_host_uses_no_budget() -> None:
+    view = after(loading(), event("changed", away=1800.0), 2000)
+
+    assert "budget left: 19 of 20 launches, 57 min" in drawn(view, 2000, 80)[-1]
+
+
+def test_lines_of_a_window_that_got_narrower_take_more_rows() -> None:
+    assert rows_more((20, 79, 60, 0), 40) == 2
+    assert rows_more((20, 79, 60, 0), 80) == 0
+
+
+@pytest.mark.parametrize(("environ", "erased"), [({"TMUX": "default,1,0"}, 2), ({}, 0)])
+def test_a_terminal_that_breaks_lines_anew_keeps_no_trace_of_the_last_drawing(
+    environ: dict[str, str], erased: int
+) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, _environ={"TERM": "xterm"}, force_interactive=True)
+    part = LivePart(console, lambda: Text("x" * 70 + "\n" + "y" * 10), environ)
+
+    part.start(refresh=True)
+    console.width, before = 30, out.tell()
+    part.refresh()
+    drawn_anew = out.getvalue()[before:].partition("x")[0]
+    part.stop()
+
+    assert drawn_anew.count("\x1b[1A") == 1 + erased
 
 
 def test_a_new_launch_forgets_the_phase_of_the_one_before() -> None:

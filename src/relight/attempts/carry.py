@@ -46,12 +46,13 @@ def _settle(site: Site) -> None:
 
 def _launch(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     """Make the host ready, then journal the intent; the next action starts and follows it."""
+    number = len(site.record.attempts) + 1
+    site.note("changed", number, changes=candidate.changes, because=because, settings=candidate.settings)
     take(site, candidate.settings)
     clean(site)
     if _port_taken(site, candidate) or _model_missing(site, candidate):
         return
     attempt = _over_nodes(site, replace(_attempt(site, candidate, rung), because=because))
-    site.note("changed", attempt.n, changes=attempt.changes, because=because)
     site.note("launched", attempt.n, attempt=_fields(attempt), argv=attempt.argv, rung=rung, because=because)
 
 

@@ -57,9 +57,13 @@ class Listeners:
             launches=order.max_attempts or budget.attempts,
             launched=sum(a.launched for a in record.attempts),
             deadline=order.deadline or budget.deadline,
+            used=used(record),
             expected=tuple(expected(record, others).items()),
         )
-        return Screen(Console(stderr=self._shared.json or self._events == "-"), view, quiet=self._shared.quiet)
+        console = Console(stderr=self._shared.json or self._events == "-")
+        # With -v the log goes to stderr, as it comes.
+        still = bool(self._shared.verbose) and sys.stderr.isatty()
+        return Screen(console, view, quiet=self._shared.quiet, still=still)
 
     def _opened(self) -> IO[str]:
         if self._events == "-":
@@ -86,15 +90,34 @@ class Listeners:
 
 
 def expected(record: Record, others: Iterable[Record]) -> dict[str, float]:
-    """Return how many seconds each phase took in the last healthy start of the same playbook on the same host."""
+    """Return the seconds from each phase to the next in the last healthy start of the same playbook on the same host.
+
+    Fetching the model is left out: it is done once.
+    """
     for other in others:
         if (other.playbook, other.hosts) == (record.playbook, record.hosts):
             for attempt in reversed(other.attempts):
-                if attempt.outcome == "healthy":
-                    return {phase.name: _seconds(phase) for phase in attempt.phases if phase.ended}
+                if attempt.outcome == "healthy" and attempt.phases:
+                    return _lengths(attempt.phases)
     return {}
 
 
-def _seconds(phase: Phase) -> float:
-    began, ended = datetime.fromisoformat(phase.started), datetime.fromisoformat(str(phase.ended))
-    return (ended - began).total_seconds()
+def _lengths(phases: tuple[Phase, ...]) -> dict[str, float]:
+    """Return how long after its beginning each phase was followed by another; the last by its own end.
+
+    A second model goes through phases again, so that the ends of phases overlap; their beginnings do not.
+    """
+    ordered = sorted(phases, key=lambda phase: _epoch(phase.started))
+    ends = [*(_epoch(phase.started) for phase in ordered[1:]), max(_epoch(p.ended or p.started) for p in ordered)]
+    lengths = {phase.name: end - _epoch(phase.started) for phase, end in zip(ordered, ends, strict=True)}
+    return {name: length for name, length in lengths.items() if name != "download"}
+
+
+def used(record: Record) -> float:
+    """Return about how many seconds of its budget a run that goes on has used."""
+    spans = (_epoch(a.ended) - _epoch(a.started) for a in record.attempts if a.ended and a.started)
+    return max(0.0, sum(spans) - sum(incident.healthy for incident in record.incidents))
+
+
+def _epoch(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).timestamp()

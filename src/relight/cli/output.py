@@ -37,8 +37,8 @@ def complain(error: RelightError, *, format: str) -> None:  # noqa: A002  the op
 
 
 def width() -> int:
-    """Return how wide human text may be: the terminal's width, 60 to 110 columns; 100 without a terminal."""
-    return max(60, min(110, shutil.get_terminal_size((100, 24)).columns)) if sys.stdout.isatty() else 100
+    """Return how wide human text may be: the terminal's width, 40 to 110 columns; 100 without a terminal."""
+    return max(40, min(110, shutil.get_terminal_size((100, 24)).columns)) if sys.stdout.isatty() else 100
 
 
 def shorten(line: str) -> str:

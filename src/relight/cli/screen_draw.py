@@ -5,11 +5,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from relight.cli.screen_state import View, busy_with, left
+from relight.cli.screen_state import View, busy_with
+from relight.cli.screen_time import left, left_in_phase, slower
 from relight.reports.times import span
 
-_WIDE = 72
 _BAR = 24
+_MOST = 3
 
 
 def panel(view: View, now: float, width: int) -> RenderableType:
@@ -18,7 +19,9 @@ def panel(view: View, now: float, width: int) -> RenderableType:
     rows: list[RenderableType] = [_rule(view, room), _head(view, now, room)]
     if view.alive and view.line:
         rows.append(_cut(Text(f"  {view.line}", "dim"), room))
-    rows += [_cut(Text(f"  {line}", "dim"), room) for line in _filled(_budget(view, now), room - 2)]
+    if not view.alive:
+        rows += [_cut(Text(f"  then {line}", "dim"), room) for line in view.then[:_MOST]]
+    rows += [_cut(Text(f"  {line}", "dim"), room) for line in _filled(_facts(view, now), room - 2)]
     return Group(*rows)
 
 
@@ -45,23 +48,42 @@ def _rule(view: View, room: int) -> Text:
 
 
 def _head(view: View, now: float, room: int) -> RenderableType:
+    if view.healthy_since is not None:
+        return _cut(Text(f"  healthy for {_rough(now - view.healthy_since)}", "bold green"), room)
     if not view.alive:
         return _cut(Text(f"  {view.doing or 'reaching the host'} ...", "bold"), room)
-    name = Text(f"  {busy_with(view)}", "bold")
-    if view.attempt is not None:
-        rung = f" ({view.rung})" if view.rung not in {"", "real"} else ""
-        name = Text.assemble((f"  attempt {view.attempt}{rung}  ", ""), (busy_with(view), "bold"))
-    if view.step is None or view.asked or room < _WIDE:
-        times = _times(view, now)
-        if len(name) + len(_progress(view)) + len(times) + 2 > room:
-            # Where not both fit, what is left says more than what has passed.
-            times = times.rpartition(", ")[2]
-        return _cut(Text.assemble(name, f"  {_progress(view)}", times), room)
+    said = f"{_progress(view)}{_times(view, now)}"
+    if view.step is None or view.asked or len(_name(view)) + _BAR + len(said) + 2 > room:
+        return _shortest(view, now, room)
     done, total = view.step
     grid = Table.grid(padding=(0, 1))
     bar = ProgressBar(total, min(done, total), width=_BAR)
-    grid.add_row(name, bar, Text(f"{_progress(view)}{_times(view, now)}", no_wrap=True, overflow="ellipsis"))
+    grid.add_row(_name(view), bar, Text(said, no_wrap=True, overflow="ellipsis"))
     return grid
+
+
+def _name(view: View) -> Text:
+    """Return which attempt does what."""
+    if view.attempt is None:
+        return Text(f"  {busy_with(view)}", "bold")
+    return Text.assemble((f"  attempt {view.attempt}{_rung(view)}  ", ""), (busy_with(view), "bold"))
+
+
+def _rung(view: View) -> str:
+    return f" ({view.rung})" if view.rung not in {"", "real"} else ""
+
+
+def _shortest(view: View, now: float, room: int) -> Text:
+    """Return the same without a bar, in as many words as there is room for: what is left says more than what passed."""
+    step, times = _progress(view), _times(view, now)
+    left_only = times.rpartition(", ")[2]
+    brief = f"  #{view.attempt}{_rung(view)} " if view.attempt is not None else "  "
+    forms = [
+        Text.assemble(_name(view), f"  {step}", times),
+        Text.assemble(_name(view), f"  {step}", left_only),
+        Text.assemble(brief, (busy_with(view), "bold"), f" {step.strip()}".rstrip(), f", {left_only}"),
+    ]
+    return _cut(next((form for form in forms if len(form) <= room), forms[-1]), room)
 
 
 def _progress(view: View) -> str:
@@ -70,7 +92,9 @@ def _progress(view: View) -> str:
 
 def _times(view: View, now: float) -> str:
     passed = span(max(0.0, round(now - view.since)))
-    rest = left(view, now)
+    before, rest = slower(view, now), left_in_phase(view, now)
+    if before is not None:
+        return f"{passed}, before: {_rough(before)}"
     return f"{passed}, about {_rough(rest)} left" if rest is not None and rest > 1 else passed
 
 
@@ -81,13 +105,27 @@ def _rough(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _budget(view: View, now: float) -> list[str]:
+def _facts(view: View, now: float) -> list[str]:
+    """Return what is worth knowing of a launch and of the budget, each a few words."""
     parts = []
     if view.alive and view.memory:
         of = f" of {view.card / 1024:.1f}" if view.card else ""
         parts.append(f"GPU memory {view.memory / 1024:.1f}{of} GiB")
     if view.alive and view.phase:
-        parts.append(f"launched {span(round(now - view.launch_began))} ago")
+        parts += [f"launched {span(round(now - view.launch_began))} ago", *until_healthy(view, now)]
+    return [*parts, *_budget(view, now)]
+
+
+def until_healthy(view: View, now: float) -> list[str]:
+    """Say when the server will be healthy, as far as the last healthy start tells."""
+    rest = left(view, now)
+    return [f"healthy in about {_rough(rest)}"] if rest is not None and rest > 1 else []
+
+
+def _budget(view: View, now: float) -> list[str]:
+    if view.healthy_since is not None:
+        # Nothing of it is used while a healthy server is only watched.
+        return []
     budget = [f"{max(0, view.launches - view.launched)} of {view.launches} launches"] if view.launches else []
     budget += [_rough(max(0.0, view.deadline - (now - view.began)))] if view.deadline else []
-    return [*parts, *([f"budget left: {', '.join(budget)}"] if budget else [])]
+    return [f"budget left: {', '.join(budget)}"] if budget else []

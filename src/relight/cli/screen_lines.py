@@ -147,7 +147,9 @@ def _ended(seen: Seen) -> tuple[Said, ...]:
     if state in _TOLD_AS_ERRORS and not seen.before.launched:
         return ()
     style = "bold green" if state == "healthy" else "bold red"
-    return (("run", f"{state}{': ' if seen.data.get('reason') else ''}{seen.data.get('reason') or ''}", style),)
+    reason = str(seen.data.get("reason") or "")
+    said = reason if reason.startswith(state) else ": ".join(part for part in (state, reason) if part)
+    return (("run", said, style),)
 
 
 _TOLD_AS_ERRORS = {"failed", "unreachable"}

@@ -1,9 +1,12 @@
 """What the screen knows: a fold of events, nothing else. Pure; times are monotonic seconds handed in."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from relight.logs.lines import Line
+from relight.logs.records import record
+from relight.reports.edits import brief, diff
 from relight.reports.prose import phase
 from relight.reports.world import card_memory, cards
 from relight.words.diagnosis import Cause, Diagnosis
@@ -16,9 +19,11 @@ from relight.words.text import shown
 class View:
     """What is on the screen.
 
-    `expected` is how many seconds each phase took before (history), in the order of a start, () where there is none.
-    `launches` and `deadline` are the budget; `began` is when the run began, `since` when the phase did. Memory is MiB
-    on the fullest card. `asked` is what a server that is ready is being asked.
+    `expected` is how many seconds passed from each phase to the next in the last healthy start (history), in the order
+    of a start, () where there is none; `lengths` is the same of this run's own launches. `launches` and `deadline` are
+    the budget, of which `used` seconds went before; `began` is when the run began, `since` when the phase did. A second
+    model goes through phases again: `furthest` is the last phase that was new, since `reached`. Memory is MiB on the
+    fullest card. `asked` is what a server that is ready is being asked.
     """
 
     host: str = ""
@@ -26,14 +31,20 @@ class View:
     expected: tuple[tuple[str, float], ...] = ()
     launches: int = 0
     deadline: float = 0.0
+    used: float = 0.0
     began: float = 0.0
+    healthy_since: float | None = None
     launched: int = 0
     attempt: int | None = None
     rung: str = ""
     alive: bool = False
     launch_began: float = 0.0
     phase: str = ""
-    phases: frozenset[str] = frozenset()
+    phases: tuple[str, ...] = ()
+    met: frozenset[str] = frozenset()
+    furthest: str = ""
+    reached: float = 0.0
+    lengths: Mapping[str, float] = field(default_factory=dict)
     since: float = 0.0
     step: tuple[int, int] | None = None
     line: str = ""
@@ -44,6 +55,7 @@ class View:
     cause: Cause | None = None
     settings: Settings | None = None
     because: str = ""
+    then: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,9 @@ def _launched(view: View, it: Happened) -> View:
     return replace(
         view,
         phase="",
-        phases=frozenset(),
+        phases=(),
+        met=frozenset(),
+        furthest="",
         since=it.now,
         step=None,
         line="",
@@ -91,6 +105,7 @@ def _launched(view: View, it: Happened) -> View:
         launch_began=it.now,
         settings=settings_of(it.data) or view.settings,
         because=str(it.data.get("because") or ""),
+        then=(),
     )
 
 
@@ -107,14 +122,29 @@ def _phase(view: View, it: Happened) -> View:
     i, n = it.data.get("i"), it.data.get("n")
     # A rank that lags behind leads nobody back, but a phase that makes progress once more does (a second model).
     if name != view.phase and (name not in view.phases or isinstance(i, int)):
-        view = replace(view, phase=name, phases=view.phases | {name}, since=it.now, step=None)
+        view = _entered(view, name, it.now)
     if name != view.phase:
         return view
     return replace(view, step=(i, n), alive=True) if isinstance(i, int) and isinstance(n, int) and n > 0 else view
 
 
+def _entered(view: View, name: str, now: float) -> View:
+    """Return the view in another phase; what followed on it before may follow again."""
+    before = view.phases[: view.phases.index(name)] if name in view.phases else view.phases
+    again = replace(view, phase=name, phases=(*before, name), since=now, step=None)
+    if name in view.met:
+        return again
+    passed = {view.furthest: now - view.reached} if view.furthest else {}
+    met = view.met | {name}
+    return replace(again, met=met, furthest=name, reached=now, lengths={**view.lengths, **passed})
+
+
 def _marked(view: View, it: Happened) -> View:
-    return replace(view, line=str(it.data.get("text") or view.line).strip())
+    """Take the last line of the log without its time: what it says is what a narrow screen has room for."""
+    text = str(it.data.get("text") or "")
+    said = record(Line(0, 0, text)) if text.strip() else None
+    line = f"{said.rank}: {said.body.strip()}" if said and said.rank else said.body.strip() if said else ""
+    return replace(view, line=line or view.line)
 
 
 def _diagnosed(view: View, it: Happened) -> View:
@@ -126,8 +156,18 @@ def _diagnosed(view: View, it: Happened) -> View:
 
 
 def _changed(view: View, it: Happened) -> View:
-    waits = it.data.get("wait")
-    return replace(view, doing=f"waiting {waits:g} s" if isinstance(waits, int | float) else "making the host ready")
+    waits, away = it.data.get("wait"), it.data.get("away")
+    if isinstance(away, int | float):
+        # Time in which the host was out of reach costs nothing.
+        return replace(view, began=view.began + away)
+    doing = f"waiting {waits:g} s" if isinstance(waits, int | float) else "making the host ready"
+    return replace(view, doing=doing, then=_then(view, it) or view.then)
+
+
+def _then(view: View, it: Happened) -> tuple[str, ...]:
+    """Return what the next launch changes, as far as it is known."""
+    settings = settings_of(it.data)
+    return tuple(brief(diff(view.settings, settings))) if settings and view.settings else ()
 
 
 def _judged(view: View, it: Happened) -> View:
@@ -143,34 +183,23 @@ def busy_with(view: View) -> str:
     return (phase(view.phase) if view.alive else "") or view.doing
 
 
+def _over(view: View, it: Happened) -> View:
+    """Return the view after the server ended; the time a healthy one was only watched costs nothing."""
+    watched = it.now - view.healthy_since if view.healthy_since is not None else 0.0
+    return replace(view, alive=False, doing="looking for the cause", began=view.began + watched, healthy_since=None)
+
+
 _FOLLOWS: Mapping[str, Callable[[View, Happened], View]] = {
     "probed": _probed,
     "asked": lambda view, _: replace(view, doing="asking the host's own validation"),
     "launched": _launched,
     "phase": _phase,
     "marked": _marked,
-    "crashed": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
-    "hung": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
-    "stopped": lambda view, _: replace(view, alive=False, doing="looking for the cause"),
+    "crashed": _over,
+    "hung": _over,
+    "stopped": _over,
     "judged": _judged,
     "diagnosed": _diagnosed,
     "changed": _changed,
-    "healthy": lambda view, _: replace(view, alive=False, doing="healthy"),
+    "healthy": lambda view, it: replace(view, alive=False, doing="healthy", healthy_since=it.now),
 }
-
-
-def left(view: View, now: float) -> float | None:
-    """Return the seconds until this start is over, by history; None where there is none for the phase at hand."""
-    order = [name for name, _ in view.expected]
-    if view.phase not in order:
-        return None
-    rest = sum(length for _, length in view.expected[order.index(view.phase) + 1 :])
-    return rest + _left_in_phase(view, now, dict(view.expected)[view.phase])
-
-
-def _left_in_phase(view: View, now: float, usual: float) -> float:
-    passed = now - view.since
-    done, total = view.step or (0, 0)
-    if done and passed > 1:
-        return passed * (total - done) / done
-    return max(0.0, usual - passed)

@@ -39,6 +39,7 @@ from relight.journal.journal import stored as stored_of
 from relight.journal.redact import redact_json
 from relight.journal.runs import find
 from relight.reports import text
+from relight.reports.commands import about, resumed
 from relight.reports.moves import with_moves
 from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
@@ -201,7 +202,7 @@ def _caught(loop: Callable[[], Record]) -> RelightError | KeyboardInterrupt | No
 def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrupt | None) -> int:
     """Print how a run ended and return its status."""
     if isinstance(fault, KeyboardInterrupt):
-        say(f"relight: interrupted; go on with `relight retry --resume {record.run}`", err=True)
+        say(f"relight: interrupted; go on with `{shown(resumed(record))}`", err=True)
     elif fault and shared.quiet:
         # Otherwise the screen has said it already.
         say(f"relight: {shown(str(fault))}", err=True)
@@ -209,6 +210,9 @@ def ended(shared: Common, record: Record, fault: RelightError | KeyboardInterrup
         document(redact_json(to_json(with_moves(record))))
     elif shared.quiet:
         _final_command(record)
+        if not (record.final or fault):
+            end = ": ".join(part for part in (record.state, record.reason.rstrip(".")) if part)
+            say(f"relight: {shown(end)}; see `{shown(about(record, 'report'))}`", err=True)
     elif fault is None:
         say(text.render_short(record, width=width()), nl=False)
     return STATUS[record.state]
