@@ -219,3 +219,23 @@ def test_a_flag_that_the_command_does_not_hold_need_not_go() -> None:
 
     assert "decode-attention-backend" not in page.render(found, argv=("--tp-size", "8"))
     assert "- --decode-attention-backend" in page.render(found)
+
+
+def test_a_late_fault_is_called_a_symptom() -> None:
+    assert CAPTURE_OOM.cause is not None
+    late = replace(CAPTURE_OOM, cause=replace(CAPTURE_OOM.cause, late=True))
+
+    told = page.render(late)
+
+    assert "the symptom: what failed ran before it" in told
+    assert "the kernel at fault may be any that ran before" in " ".join(told.split()).replace("= note: ", "")
+
+
+def test_what_only_tells_more_stands_behind_every_repair() -> None:
+    step = Repair(set_env={"CUDA_LAUNCH_BLOCKING": "1"}, why="it waits", telling=True)
+    some = replace(ALL_OR_NONE, repairs=(step, *(Repair(set={f"flag-{i}": i}, why=f"way {i}") for i in range(5))))
+
+    told = page.render(some)
+
+    assert all(f"way {i}" in told for i in range(5))
+    assert told.index("way 4") < told.index("to learn more (it mends nothing): it waits")

@@ -18,7 +18,9 @@ _SHAPES: dict[str, dict[str, Any]] = {
     "wait": {"type": "number", "minimum": 0},
     "cost": {"type": "number", "minimum": 0},
     "blames": {"anyOf": [_TEXTS, {"type": "object", "properties": {"flags": _TEXTS, "env": _TEXTS}}]},
-    **dict.fromkeys(("any", "none", "literal", "frames", "phase", "unset", "unset_env", "needs", "log"), _TEXTS),
+    **dict.fromkeys(
+        ("any", "none", "literal", "frames", "phase", "unset", "unset_env", "needs", "platforms", "log"), _TEXTS
+    ),
     **dict.fromkeys(("set", "set_env", "add", "scale", "bounds"), _TABLE),
 }
 

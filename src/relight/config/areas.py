@@ -10,8 +10,11 @@ from relight.config.signatures import only_keys, read_remedy, regexes, tables, t
 from relight.words.area import Area, Areas
 from relight.words.errors import UsageError
 
-KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind")
-AREA_KEYS = ("name", "flags", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "remedy")
+KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind", "asynchronous", "on_device")
+AREA_KEYS = (
+    "name", "flags", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "parts", "excludes",
+    "remedy",
+)  # fmt: skip
 
 
 def load_areas(file: Path, known: Regexes | None = None) -> Areas:
@@ -41,5 +44,7 @@ def _area(item: Mapping[str, Any], place: str, known: Regexes) -> Area:
         layer=str(item.get("layer", "")),
         carrier=item.get("carrier") is True,
         suspect=item.get("suspect") is True,
+        parts=texts(item, "parts", place),
+        excludes=texts(item, "excludes", place),
         remedies=tuple(read_remedy(remedy, place) for remedy in tables(item, "remedy", place)),
     )

@@ -19,7 +19,7 @@ KEYS = (
 )  # fmt: skip
 REMEDY_KEYS = (
     "set", "unset", "set_env", "unset_env", "add", "scale", "times", "bounds", "wait", "why", "gives_up", "cost",
-    "needs", "versions",
+    "needs", "versions", "platforms",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
 
@@ -96,6 +96,7 @@ def read_remedy(item: Mapping[str, Any], place: str) -> Remedy:
         cost=float(item.get("cost", 1)),
         needs=texts(item, "needs", where),
         versions=str(item.get("versions", "")),
+        platforms=texts(item, "platforms", where),
     )
 
 

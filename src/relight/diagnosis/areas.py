@@ -55,7 +55,29 @@ class Place:
     @property
     def sure(self) -> bool:
         """Say whether what failed is what the frames show: some faults show later, elsewhere."""
-        return not _among(self.kind, self.areas.late)
+        return not (_among(self.kind, self.areas.late) or _any(self.areas.asynchronous, self.text))
+
+    @property
+    def bare_carrier(self) -> bool:
+        """Say whether frames show what carries layers to have failed by itself."""
+        return self.sure and any(a.excludes for a in self.inside) and not any(a.layer for a in self.inside)
+
+    @property
+    def late(self) -> bool:
+        """Say whether the failure was only noticed where it is reported: what failed ran before."""
+        told = _any(self.areas.asynchronous, self.text) and not _any(self.areas.on_device, self.message)
+        return told and not self.sure and not self.waited
+
+    @property
+    def unseen(self) -> bool:
+        """Say whether the log leaves open which kernel failed."""
+        return self.late or _any(self.areas.on_device, self.message)
+
+    @property
+    def waited(self) -> bool:
+        """Say whether every call waited for its kernel."""
+        wanted = self.given.platform.waiting if self.given.platform else {}
+        return bool(wanted) and all(self.given.env.get(name) == value for name, value in wanted.items())
 
     @property
     def known(self) -> bool:
@@ -105,10 +127,15 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     frames = frames or evidence.files_near(root.index)
     named = _named_by_value(root.text, given)
     scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}
-    found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
+    found = sorted((a for a in used if scores[a.name]), key=lambda a: _after_its_parts(a, scores), reverse=True)
     inside = tuple(a for a in found if _depth(a, frames))
     place = Place(areas, given, tuple(found), inside, root.text, text, seen, kind, tuple(frames))
     return place.without_carriers()
+
+
+def _after_its_parts(area: Area, scores: Mapping[str, float]) -> tuple[float, bool]:
+    """Return what areas are ordered by: their score, but no more than that of the least of the parts that are named."""
+    return min([scores[area.name], *(s for part in area.parts if (s := scores.get(part, 0.0)))]), not area.parts
 
 
 def _sources(root: Candidate) -> Iterator[str]:
@@ -165,17 +192,20 @@ def _switches(value: Any, off: tuple[str, ...]) -> bool:
     return value is not None and text not in NEVER and text not in off
 
 
-def fitting(own: Sequence[Repair], place: Place) -> list[Repair]:
-    """Return repairs without those for what is not in use or for another layer; those in doubt come last."""
+def fitting(own: Sequence[Repair], place: Place) -> tuple[list[Repair], list[Repair]]:
+    """Return repairs without those for what is not in use or for another layer; apart from them those in doubt."""
     doubts = [(_doubt(repair, place), repair) for repair in own]
-    return [r for doubt, r in sorted(doubts, key=lambda x: x[0]) if doubt <= 1]
+    fit, doubted = ([r for doubt, r in doubts if doubt == wanted] for wanted in (0, 1))
+    return fit, doubted
 
 
 def _doubt(repair: Repair, place: Place) -> int:
     """Return 0 for a repair that fits the place, 1 where that is in doubt, 2 where it cannot help."""
-    owners = [a for a in place.areas.all if _steers(a, repair)]
-    if place.sure and _asks_for_what_failed(repair, owners, place):
+    owners = _owners(repair, place)
+    if _asks_for_what_runs(repair, owners, place):
         return 2
+    if _excluded(owners, place):
+        return 2 if place.sure else 1
     if not owners or any(a in place.found for a in owners):
         return 0
     used = [in_use(a, place.given, place.seen) for a in owners]
@@ -188,8 +218,18 @@ def _doubt(repair: Repair, place: Place) -> int:
     return 0 if any(used) or (asked and not place.known) else 1
 
 
-def _asks_for_what_failed(repair: Repair, owners: Sequence[Area], place: Place) -> bool:
-    """Say whether a repair names the very backend whose code the frames show."""
+def _owners(repair: Repair, place: Place) -> list[Area]:
+    return [a for a in place.areas.all if _steers(a, repair)]
+
+
+def _excluded(owners: Sequence[Area], place: Place) -> bool:
+    """Say whether frames show what the area of a repair has no part in."""
+    out = {name for area in place.inside for name in area.excludes}
+    return any(a.name in out and a not in place.inside for a in owners)
+
+
+def _asks_for_what_runs(repair: Repair, owners: Sequence[Area], place: Place) -> bool:
+    """Say whether a repair names the very backend whose code the frames show: that would change nothing."""
     inside = [frame for frame in place.frames if any(_any(area.frames, frame) for area in owners)]
     words = [re.escape(value) for value in repair.set.values() if isinstance(value, str) and value]
     return any(re.search(rf"/{word}(?:_\w+)?_backend\.py |/{word}_ops/", frame) for word in words for frame in inside)
@@ -230,7 +270,7 @@ def _repairs(
 ) -> list[Repair]:
     """Return an area's repairs, with `off` those that switch it off, where it is a feature that can be."""
     made = repairs_from(area.remedies, facts, place.given, version)
-    made = [r for r in made if not (place.sure and _asks_for_what_failed(r, [area], place))]
+    made = [r for r in made if not (_asks_for_what_runs(r, [area], place) or _excluded(_owners(r, place), place))]
     names = {name for flag in area.on for name in (place.given.name(flag), flag)}
     return [r for r in made if not (off and area.on) or r.names & names]
 
@@ -242,22 +282,34 @@ def ordered(
 
     Where enough is known of a failure that shows where it happens, the place adds only what the message speaks of.
     """
-    own = fitting(own, place)
+    running = {name for r in own if _asks_for_what_runs(r, _owners(r, place), place) for name in r.set}
+    fit, doubted = fitting(own, place)
+    own = [*fit, *doubted]
     if signature is None or signature.generic:
         near = area_repairs(place, facts, version, own)
         return [*near, *(r for r in own if not _repeated(r, near))]
-    near = area_repairs(place, facts, version)
-    behind = BEHIND if own else 0.0
-    more = [replace(r, cost=r.cost + behind) for r in near if not _repeated(r, own)]
+    near = [r for r in area_repairs(place, facts, version) if not _repeated(r, own)]
+    more = [replace(r, cost=r.cost + (BEHIND if own else 0.0)) for r in near]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1]
-    rest = [] if len(signature.remedies) >= ENOUGH and place.sure else [r for r in more if r not in named]
-    return [*own[: ENOUGH - 1], *named, *own[ENOUGH - 1 :], *rest]
+    enough = len(signature.remedies) >= ENOUGH and place.sure
+    shown = sorted((r for r in more if r not in named and _shown(r, place)), key=lambda r: r.cost)
+    rest = [*doubted, *([] if enough else [r for r in more if r not in [*named, *shown]])]
+    if place.bare_carrier and not any(_shown(r, place) for r in fit):
+        return [*named, *shown, *fit, *rest]
+    shown = [] if enough else shown
+    instead = [r for r in shown if running & r.set.keys()][:1]
+    return [*instead, *fit[: ENOUGH - 1], *named, *fit[ENOUGH - 1 :], *(r for r in shown if r not in instead), *rest]
 
 
 def _said(repair: Repair, others: Sequence[Repair], place: Place) -> bool:
     """Say whether the message itself speaks of what a repair steers, and none of the others does."""
     areas = [a for a in place.told if _steers(a, repair) and not a.carrier]
     return bool(areas) and not any(_steers(a, other) for a in areas for other in others)
+
+
+def _shown(repair: Repair, place: Place) -> bool:
+    """Say whether frames show what a repair steers."""
+    return any(_steers(area, repair) for area in place.inside)
 
 
 def _steers(area: Area, change: Repair) -> bool:

@@ -13,11 +13,13 @@ from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.limits import limit_facts, limits_of
 from relight.diagnosis.match import Matcher, matcher
 from relight.diagnosis.memory import FRACTION, MOST, OFFLOAD, Sums, direction, halvings, memory_repairs, right_way, sums
+from relight.diagnosis.platform import platform_of
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
 from relight.diagnosis.silence import last_progress, stopped
 from relight.diagnosis.source.wishes import Wishes, general_wishes
 from relight.diagnosis.spoken import EXCERPT, spoken
+from relight.diagnosis.telling import last, waiting
 from relight.diagnosis.wants import SourceReading, read_source, wants_of
 from relight.logs.lines import Line, shown
 from relight.words.attempt import Exit
@@ -26,6 +28,8 @@ from relight.words.kinds import KINDS, family
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
+LATE = 0.85
+"""Confidence in a cause of which only the symptom is seen."""
 FOREIGN = 6
 """Lines from which on a log without a word of the engine is another program's; a shorter one may be an excerpt."""
 OF_ENGINES = (
@@ -79,6 +83,7 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     root = _in_its_room(choice, choice.root, evidence, given, matcher(knowledge.signatures))
     choice = replace(choice, root=root)
+    given = replace(given, platform=platform_of(root, evidence, given, knowledge.platforms))
     wishes = wishes or general_wishes(knowledge.facts, given.parser, given.flags)
     reading = read_source(root, given, sources or {}, wishes)
     wants = wants_of(root, sources or {}, reading.more)
@@ -134,7 +139,9 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
     stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
     facts = {**stated, **cause.facts, **summed.facts, **_spilled(summed, given), **halvings(cause.kind, cause.facts)}
     blames = _blames((*cause.blames, *place.blamed), summed)
+    cause = replace(cause, late=True, confidence=min(cause.confidence, LATE)) if place.late else cause
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
+    repairs = right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed)
     return replace(
         base,
         verdict="failed",
@@ -142,7 +149,7 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
         traceback=traceback_of(root),
         constraint=reading.constraint,
         cascade=tuple(_line(c) for c in choice.cascade),
-        repairs=right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed),
+        repairs=(*last(repairs, given), *waiting(place)),
         action=root.claim.signature.action if root.claim else "change",
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),

@@ -10,9 +10,14 @@ from relight.logs.marks import as_number
 from relight.words.argv import from_argv
 from relight.words.knowledge import FlagFact, Knowledge, Rename
 from relight.words.parser import HostParser
+from relight.words.platform import Platform
 from relight.words.settings import FlagValue
 
 OWN_VARIABLES = ("SGLANG_",)
+OFF = ("", "none", "null", "false")
+"""What a dump of arguments says of a flag that is not given."""
+DUMP = 40
+"""Fields from which on a dump is one of all arguments that have a value."""
 _FIELD = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*('[^']*'|\"[^\"]*\"|-?[\w.+]+)")
 
 
@@ -21,6 +26,7 @@ class Given:
     """The flags and variables of a command, the fields the log printed for it, and the parser of its version.
 
     `env_names` are the engine's variables of that version, empty where they are not known; `facts` are about flags.
+    `platform` is what the server runs on, None where the log does not show it.
     """
 
     flags: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -30,6 +36,7 @@ class Given:
     renames: Sequence[Rename] = ()
     env_names: frozenset[str] = frozenset()
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
+    platform: Platform | None = None
 
     @cached_property
     def _by_dest(self) -> dict[str, str]:
@@ -51,7 +58,13 @@ class Given:
         return self._by_dest.get(self._dest(name))
 
     def _supposed(self, name: str) -> str | None:
-        """Return a flag of this version as if it were given: the command is not known, so any may be."""
+        """Return a flag of this version as if it were given: the command is not known, so any may be.
+
+        Not one that the log's own dump of all arguments does not hold, or says to be off.
+        """
+        held = str(self.fields.get(self._dest(name), "")).lower()
+        if held in OFF and (held or len(self.fields) >= DUMP):
+            return None
         return name if self.parser is not None and self.parser.resolve(name) else None
 
     def name(self, flag: str) -> str | None:

@@ -8,6 +8,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 
 from relight.diagnosis.given import Given
+from relight.words.platform import Platform
 from relight.words.settings import FlagValue, Repair
 from relight.words.signature import Remedy, Signature
 
@@ -26,6 +27,7 @@ def repairs_from(
 ) -> list[Repair]:
     """Return what remedies come to for this command and version; those that would change nothing are left out."""
     fit = [r for r in remedies if version_fits(r.versions, version) and all(given.name(n) for n in r.needs)]
+    fit = [r for r in fit if not r.platforms or (given.platform and given.platform.name in r.platforms)]
     made = [_repair(remedy, facts, given) for remedy in fit]
     return [repair for repair in made if repair]
 
@@ -37,9 +39,14 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
     unset = tuple(name for flag in remedy.unset if (name := given.written(flag)))
     if None in named or None in named.values() or not all(given.has_variable(name) for name in remedy.set_env):
         return None
+    variables = _read(remedy, given.platform)
+    if variables is None:
+        return None
     changes = {str(name): value for name, value in named.items() if value is not None}
     changes = {name: value for name, value in changes.items() if not _same(given.in_effect(name), value)}
-    env = {k: filled(v, facts) for k, v in remedy.set_env.items() if not _on(given.env.get(k), v)}
+    if remedy.set and not changes and not given.flags:
+        unset = ()  # only supposed to be given: with nothing set, nothing is known to change
+    env = {k: filled(v, facts) for k, v in variables.items() if not _on(given.env.get(k), v)}
     if None in env.values() or not (changes or unset or env or remedy.unset_env) or not _possible(changes, given):
         return None
     return Repair(
@@ -52,6 +59,14 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
         cost=round(remedy.cost * (1 + FURTHER * (times - 1)), 2),
         origin="signature",
     )
+
+
+def _read(remedy: Remedy, platform: Platform | None) -> dict[str, str] | None:
+    """Return the variables of a remedy that the platform reads; None where what it asks for is not there."""
+    read = {k: v for k, v in remedy.set_env.items() if platform is None or platform.reads(k)}
+    there = platform is None or all(platform.takes(name, value) for name, value in remedy.set.items())
+    moved = platform is None or all(map(platform.reads, (*remedy.add, *remedy.scale)))
+    return read if there and moved and (read or not remedy.set_env) else None
 
 
 def _times(remedy: Remedy, facts: Mapping[str, Any]) -> int:

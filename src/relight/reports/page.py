@@ -22,6 +22,7 @@ _ACTIONS = {
     "person": "no flag can mend this: it needs a person",
 }
 _MOST_REPAIRS = 4
+_MOST_TELLING = 2
 _LONGEST = 300
 _NOTE = "  = note: "
 _OTHERS = "comm.peer_died"
@@ -33,6 +34,10 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 _CUT = "the log ends in the middle of an error, before the line that names it"
 _TEACH = "to teach relight this failure, make a signature of its line:"
+_LATE = (
+    "a device reports the fault of a kernel at some later call: the line and its frames are the symptom, "
+    "and the kernel at fault may be any that ran before"
+)
 _NO_HELP = "no change of settings is known to help here"
 
 
@@ -137,12 +142,14 @@ def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
 
 def _frame(diagnosis: Diagnosis) -> list[str]:
     frames = diagnosis.traceback.frames if diagnosis.traceback else ()
+    late = [_LATE] if diagnosis.cause and diagnosis.cause.late else []
     if not frames or diagnosis.constraint:
-        return []
+        return late
     last = frames[-1]
     # A line of source that goes on below, or only raises, says nothing more.
     tells = last.text and not last.text.endswith(("(", "[", ",")) and not last.text.startswith("raise ")
-    return [f"raised at {path(last.file)}:{last.line}, in {last.function}" + (f": {last.text}" if tells else "")]
+    where = f"{path(last.file)}:{last.line}, in {last.function}" + (f": {last.text}" if tells else "")
+    return [*late, f"noticed at {where}" if late else f"raised at {where}"]
 
 
 def _source_notes(diagnosis: Diagnosis) -> list[str]:
@@ -158,11 +165,15 @@ def _source_notes(diagnosis: Diagnosis) -> list[str]:
 
 def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) -> list[str]:
     lines: list[str] = []
-    for repair in diagnosis.repairs[:_MOST_REPAIRS]:
+    mending = [r for r in diagnosis.repairs if not r.telling]
+    # A line that only says there is one more would take the place of that one.
+    most = _MOST_REPAIRS + (len(mending) == _MOST_REPAIRS + 1)
+    for repair in mending[:most]:
         lines += _repair(repair, settings, width)
-    if len(diagnosis.repairs) > _MOST_REPAIRS:
-        more = count(len(diagnosis.repairs) - _MOST_REPAIRS, "more repair is", "more repairs are")
-        lines += wrap(f"{more} in the JSON output", width, _NOTE)
+    if len(mending) > most:
+        lines += wrap(f"{len(mending) - most} more repairs are in the JSON output", width, _NOTE)
+    for step in [r for r in diagnosis.repairs if r.telling][:_MOST_TELLING]:
+        lines += _telling(step, settings, width)
     lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
     if not cause.fingerprint:
         lines += _of_silence(diagnosis, width)
@@ -214,6 +225,13 @@ def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:
     note += [f"gives up: {repair.gives_up}"] if repair.gives_up else []
     note += ["can alter answers"] if repair.alters_answers else []
     return lines + wrap("; ".join(note), width, _NOTE)
+
+
+def _telling(step: Repair, settings: Settings, width: int) -> list[str]:
+    """Tell of a step that shows more of a failure, apart from what may mend it."""
+    lines = wrap(f"to learn more (it mends nothing): {step.why}", width, "help: ")
+    lines += [f"        {_edit(edit)}" for edit in edits_of(step, settings)]
+    return lines + (wrap(f"gives up: {step.gives_up}", width, _NOTE) if step.gives_up else [])
 
 
 def _without_missing(repair: Repair, settings: Settings) -> Repair:

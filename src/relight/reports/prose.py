@@ -158,6 +158,8 @@ def mark(cause: Cause) -> str:
     """Return what the marked line of a log is: the cause, or only the best there is."""
     if not cause.fingerprint:
         return "the last sign of progress"
+    if cause.late:
+        return "the symptom: what failed ran before it"
     return "the best evidence" if cause.kind == "unknown" or cause.confidence <= _DOUBTFUL else "the cause"
 
 

@@ -11,7 +11,8 @@ class Area:
 
     It runs only where one of the flags `on` has a value that is not in `off`; without `on`, where `words` occur in
     the log. `layer`: the kind of layer it computes; `carrier`: it runs layers, and is not at fault where one of
-    them is. `suspect`: it is left away first where no place is known.
+    them is. `suspect`: it is left away first where no place is known. `excludes`: areas that are not at fault where
+    frames show this one and not them. `parts`: areas that say more precisely what of it failed.
     """
 
     name: str
@@ -24,6 +25,8 @@ class Area:
     layer: str = ""
     carrier: bool = False
     suspect: bool = False
+    parts: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
 
@@ -33,7 +36,8 @@ class Areas:
 
     For `refused` kinds, and messages that one of the regexes `refusals` fits, an area is switched off, not given other
     kernels; for `bare` kinds only what can be switched off is. `late` kinds show after the kernel that failed, so the
-    place is a hint only; for `blind` kinds what is suspect may be left away without a word about it.
+    place is a hint only; for `blind` kinds what is suspect may be left away without a word about it. `asynchronous` are
+    regexes of messages that the next call reports, whichever that is, `on_device` of what the failing kernel prints.
     """
 
     all: tuple[Area, ...] = ()
@@ -43,3 +47,5 @@ class Areas:
     bare: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
     blind: tuple[str, ...] = ()
+    asynchronous: tuple[str, ...] = ()
+    on_device: tuple[str, ...] = ()

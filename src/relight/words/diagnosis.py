@@ -67,6 +67,7 @@ class Cause:
     """The root cause, with the line that shows it.
 
     `blames` are the flags that can bring such a failure about, `suspects` those that steer the place it happened at.
+    A failure that is `late` was noticed by a call that came after what failed: line and frames are the symptom.
     """
 
     family: str
@@ -84,6 +85,7 @@ class Cause:
     blames_env: tuple[str, ...] = ()
     alters_weights: bool = False
     suspects: tuple[str, ...] = ()
+    late: bool = False
 
 
 @dataclass(frozen=True)

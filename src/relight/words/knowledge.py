@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from relight.words.area import Areas
 from relight.words.parser import HostParser
+from relight.words.platform import Platform
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
@@ -84,6 +85,7 @@ class Knowledge:
     env: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     env_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
     areas: Areas = field(default_factory=Areas)
+    platforms: tuple[Platform, ...] = ()
 
     def parser_for(self, version: str | None) -> HostParser | None:
         """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""

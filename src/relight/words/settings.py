@@ -50,7 +50,8 @@ class Change:
 class Repair(Change):
     """A proposed change: why it should help and how far that is known.
 
-    `cost` is what is given up (0 = nothing); `confirmed` says that the host's own validation passed it.
+    `cost` is what is given up (0 = nothing); `confirmed` says that the host's own validation passed it. What is
+    `telling` mends nothing: it makes the engine tell more of the failure.
     """
 
     why: str = ""
@@ -59,6 +60,7 @@ class Repair(Change):
     confirmed: bool = False
     gives_up: str = ""
     alters_answers: bool = False
+    telling: bool = False
 
 
 @dataclass(frozen=True)

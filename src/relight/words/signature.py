@@ -15,7 +15,8 @@ class Remedy:
     """A template for a repair. Values may hold `{fact}`; `add` and `scale` move a number, `bounds` keeps it legal.
 
     A number that is moved starts from the value in use; where that is not known, the value in `set` is taken.
-    `times` names the fact that says how often `scale` is applied, once where it is not known.
+    `times` names the fact that says how often `scale` is applied, once where it is not known. A remedy of `platforms`
+    is one on those alone.
     """
 
     set: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Remedy:
     cost: float = 1.0
     needs: tuple[str, ...] = ()
     versions: str = ""
+    platforms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
