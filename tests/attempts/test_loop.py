@@ -62,8 +62,8 @@ def test_a_healthy_run_tells_what_became_of_every_option(bench: Bench) -> None:
     record = bench.run(book(levers=(attention,)), without_trtllm)
 
     status = {option.change: (option.status, option.why) for option in record.options}
-    assert status["attention: variant 1"] == ("tried", "attempt 1")
-    assert status["attention: variant 2"] == ("tried", "attempt 2")
+    assert status["attention: variant 1"] == ("tried", "attempt 1: args.conflict")
+    assert status["attention: variant 2"] == ("tried", "in the healthy settings, since attempt 2")
     assert status["--model-path"] == ("protected", "never changed")
 
 

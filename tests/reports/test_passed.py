@@ -9,9 +9,10 @@ from relight.reports import html, markdown, text
 from relight.reports.blocks import Code, Table, words
 from relight.reports.learned import in_words, nogoods_blocks, nogoods_table
 from relight.reports.passed import passed_over
+from relight.reports.picture import picture
 from relight.reports.story import tell
 from relight.reports.textblocks import table
-from relight.reports.timeline import curves, timeline
+from relight.reports.timeline import timeline
 from relight.words.attempt import Attempt, Exit, NodeEnd, Nogood, Option, Phase, Record, Term
 from relight.words.settings import Repair, Settings
 from tests.reports.more_stories import STORIES
@@ -114,10 +115,10 @@ def test_one_edit_proposed_twice_is_told_once() -> None:
     assert text.render(held).count("    + --speculative-num-steps 1  ") == 1
 
 
-def test_what_was_given_up_on_the_way_stands_beside_the_command() -> None:
+def test_what_was_given_up_on_the_way_stands_with_the_flag_at_the_top() -> None:
     page = text.render(STORIES["healthy"]())
 
-    assert "Given up on the way: about 4 % of the token pool (--mem-fraction-static 0.86)." in page
+    assert "--mem-fraction-static 0.90 -> 0.86 (about 4 % of the token pool);" in page
 
 
 def test_each_node_of_an_attempt_is_told_and_which_failed_first() -> None:
@@ -140,7 +141,7 @@ def test_a_term_is_said_as_it_would_be_typed() -> None:
             Term("e", "<=", 0.8926), Term("F", "=", ["1"], env=True), Term("g", "=", [None])]  # fmt: skip
 
     assert [in_words(term) for term in said] == [
-        "--a = not given or 512", "--b", "--c = 1", "--d not given", "--e <= 0.8926", "F = 1", "--g not given",
+        "--a not given or 512", "--b", "--c = 1", "--d not given", "--e <= 0.8926", "F = 1", "--g not given",
     ]  # fmt: skip
 
 
@@ -160,11 +161,13 @@ def test_settings_as_a_whole_are_told_only_where_nothing_sharper_is_known() -> N
 
 
 def test_memory_over_time_is_drawn_in_digits_of_one_scale() -> None:
-    drawn = curves(made) if (made := timeline(STORIES["healthy"]().attempts, 97887)) else ()
+    made = timeline(STORIES["healthy"]().attempts, 97887)
+    meaning, drawn = picture(made) if made else ((), ())
 
-    assert [line[0] for line in drawn[1:]] == ["3", "4"]
-    assert drawn[2].endswith("9999")
-    assert all(len(line) <= 64 for line in drawn[1:])
+    assert [line[0] for line in drawn] == ["1", "2", "3", " ", "4", " "]
+    assert drawn[-1].endswith("9999")
+    assert all(len(line) <= 64 for line in drawn)
+    assert "tenths of 95.6 GiB" in meaning[-1]
 
 
 def test_no_memory_seen_is_no_curve() -> None:
@@ -172,7 +175,8 @@ def test_no_memory_seen_is_no_curve() -> None:
     made = timeline(bare, 97887)
 
     assert made
-    assert curves(made) == ()
+    assert not [line for line in picture(made)[1] if line.startswith(" ")]
+    assert len(picture(made)[0]) == 1
 
 
 def test_a_long_run_keeps_its_table_of_attempts_short() -> None:

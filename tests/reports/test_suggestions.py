@@ -87,7 +87,9 @@ def test_a_condition_as_long_as_the_settings_is_told_as_those_settings() -> None
     told = nogoods_table(replace(record, nogoods=(whole, whole)))
 
     assert told
-    assert [words(row[0]) for row in told.rows] == ["the settings of attempt 1, as a whole, without --x 2"]
+    assert [words(row[0]) for row in told.rows] == [
+        "the settings of attempt 1, as a whole\nnot tried, so it may work with --x 2"
+    ]
 
 
 def test_what_was_measured_and_each_death_of_a_healthy_server_is_told() -> None:

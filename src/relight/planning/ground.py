@@ -152,6 +152,11 @@ class Ground:
         """Return the levers that may not be off."""
         return frozenset(i for i, lever in enumerate(self.levers) if not any(v.off for v in lever.variants))
 
+    def held(self, lever: int, node: Node) -> int | None:
+        """Return where a node has a lever, None where it is off or repairs undo its variant."""
+        position = node.choice[lever]
+        return None if self._undone(lever, position, self.touched(node)) else position
+
     def _undone(self, lever: int, position: int | None, touched: Touched) -> bool:
         if not touched or position is None:
             return False

@@ -33,7 +33,7 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
         refuse_typos(playbook, world, ground)
     lessons = lessons_of(history)
     step = _step(history, lessons)
-    options = options_of(history, lessons)
+    options = options_of(history, lessons, proof=isinstance(step, Exhausted))
     return Plan(_within_budget(step, history, lessons), tuple(t.nogood() for t in lessons), options)
 
 
@@ -70,9 +70,10 @@ def _search(history: History, lessons: Sequence[Lesson]) -> Step:
 
 
 def _nothing_left(choice: Choice, history: History, lessons: Sequence[Lesson]) -> Step:
-    options = options_of(history, lessons)
     if choice.cut:
+        options = options_of(history, lessons)
         return Spent(options, "more combinations are left than can be weighed; protect flags or drop levers")
+    options = options_of(history, lessons, proof=True)
     if history.ground.start is None:
         without = [lv.name for lv, p in zip(history.ground.levers, history.ground.positions, strict=True) if not p]
         return Exhausted(options, f"no variant of {without[0]} fits this engine, and it may not be off")

@@ -83,5 +83,16 @@ def _in_words(term: Term) -> str:
         return f"{name} {'given' if term.op == 'set' else 'not given'}"
     if term.op in {"<=", ">="}:
         return f"{name} {term.op} {term.value}"
-    values = " or ".join("not given" if v is None else str(v) for v in _values(term))
-    return f"{name} {'=' if term.op == '=' else 'not'} {values}"
+    values = _values(term)
+    if len(values) == 1 and (values[0] is None or isinstance(values[0], bool)):
+        return f"{name} {_switched(values[0], given=term.op == '=')}"
+    said = " or ".join("not given" if v is None else str(v) for v in values)
+    op = " not" if term.op == "!=" else "" if None in values else " ="
+    return f"{name}{op} {said}"
+
+
+def _switched(value: bool | None, *, given: bool) -> str:
+    """Return how a switch stands, or that a flag is not given."""
+    if value is None:
+        return "not given" if given else "given"
+    return "on" if value is given else "off"

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import shorten
 
 from relight.reports.blocks import (
@@ -12,6 +13,7 @@ from relight.reports.blocks import (
     Choices,
     Edit,
     Edits,
+    Excerpt,
     Pairs,
     Para,
     Prose,
@@ -22,8 +24,9 @@ from relight.reports.blocks import (
 )
 from relight.reports.edits import brief, diff, edits_of
 from relight.reports.excerpts import evidence, innermost, other_values, readable, source
+from relight.reports.interval import no_value
 from relight.reports.now import launch_command
-from relight.reports.passed import passed_over
+from relight.reports.passed import PASSED, passed_over
 from relight.reports.prose import (
     broke_in,
     count,
@@ -51,6 +54,8 @@ from relight.words.diagnosis import Cause, Constraint, Diagnosis
 from relight.words.settings import Repair, Settings
 
 _SURE = 0.999
+_TRACE = 512
+"""MiB in use from which on a card held anything of a server."""
 _LONGEST = 160
 _LEARNED = "what an earlier run learned speaks against the settings as asked (`--forget` drops it)"
 _AS_ASKED = "as the playbook asks"
@@ -65,7 +70,7 @@ def attempt_section(step: Step, record: Record) -> Section:
     earlier = [a for a in record.attempts if a.n < attempt.n]
     blocks = (
         *_changed(step),
-        *_failure(attempt),
+        *_failure(attempt, earlier, later),
         *_again(attempt, earlier, record.folder),
         *_judged(attempt),
         *_repairs(attempt, later, record),
@@ -73,7 +78,9 @@ def attempt_section(step: Step, record: Record) -> Section:
         *_facts(attempt),
     )
     commands = (launch_command(record, attempt),) if attempt.argv else ()
-    inner = Section(f"command-{attempt.n}", "Its command", commands, folded=True)
+    ends = [a.n for a in record.attempts if a.argv]
+    spare = attempt.n not in {*ends[:1], *ends[-1:]}
+    inner = Section(f"command-{attempt.n}", "Its command", commands, folded=True, spare=spare)
     return Section(
         f"attempt-{attempt.n}",
         title,
@@ -94,7 +101,7 @@ def _changed(step: Step) -> list[Block]:
         return [Para((f"The same settings as attempt {step.before.n}.", *([" "] if again else []), *again))]
     blocks: list[Block] = [Edits("changed", step.edits, _because(step))]
     if step.from_asked and set(step.from_asked) != set(step.edits):
-        blocks.append(Edits("in all", step.from_asked, ("against what was asked for",)))
+        blocks.append(Edits("in all", step.from_asked, ("against what was asked for",), told=True))
     return blocks
 
 
@@ -133,16 +140,17 @@ def _planned(step: Step) -> list[str]:
     return ["; ".join(kept)] if kept else []
 
 
-def _failure(attempt: Attempt) -> list[Block]:
+def _failure(attempt: Attempt, earlier: Sequence[Attempt], later: Sequence[Attempt]) -> list[Block]:
     diagnosis = attempt.diagnosis
     cause = diagnosis.cause if diagnosis else None
     if diagnosis is None or cause is None:
         return []
     blocks: list[Block] = [Para(_cause(attempt, diagnosis, cause), "cause", _tone(attempt))]
     shows = evidence(diagnosis, note=_note(diagnosis))
-    blocks += [shows] if shows else []
-    blocks += _raised(diagnosis)
-    return blocks + ([Sums("memory", diagnosis.memory)] if diagnosis.memory else [])
+    told = _first_alike(cause, earlier) is not None
+    blocks += [replace(b, told=told) if isinstance(b, Excerpt) else b for b in (shows, *_raised(diagnosis)) if b]
+    sums = (*diagnosis.memory, *no_value(attempt, earlier, next(iter(later), None)))
+    return blocks + ([Sums("memory", sums)] if sums else [])
 
 
 def _again(attempt: Attempt, earlier: Sequence[Attempt], folder: str) -> list[Block]:
@@ -150,13 +158,19 @@ def _again(attempt: Attempt, earlier: Sequence[Attempt], folder: str) -> list[Bl
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
     if cause is None:
         return []
-    alike = [a.n for a in earlier if a.diagnosis and a.diagnosis.cause and _alike(a.diagnosis.cause, cause)]
+    alike = _first_alike(cause, earlier)
     if alike:
-        return [Para((f"This is the failure of attempt {alike[0]} again.",), "seen")]
+        return [Para((f"This is the failure of attempt {alike.n} again.",), "seen")]
     if cause.kind != "unknown" or cause.line is None or not attempt.log:
         return []
     line = shlex.quote(f"{folder}/{attempt.log}:{cause.line}")
     return [Para(prose(f"`relight playbook new my-failure --from {line}` makes a signature of it."), "teach")]
+
+
+def _first_alike(cause: Cause, earlier: Sequence[Attempt]) -> Attempt | None:
+    """Return the attempt that first failed in the same way."""
+    causes = [(a, a.diagnosis.cause if a.diagnosis else None) for a in earlier]
+    return next((a for a, other in causes if other and _alike(other, cause)), None)
 
 
 def _alike(a: Cause, b: Cause) -> bool:
@@ -171,7 +185,7 @@ def _cause(attempt: Attempt, diagnosis: Diagnosis, cause: Cause) -> Prose:
     doubt = "" if cause.confidence >= _SURE else f", {sure(cause.confidence)} sure"
     broke = broke_in(attempt)
     where = f" in phase {phase(broke)}" if broke else ""
-    first = f", first on {rank(cause.rank)}" if cause.rank else ""
+    first = f", reported first by {rank(cause.rank)}" if cause.rank else ""
     said = sentence(why_failed(diagnosis))
     return (*said, f" ({cause.kind}{where}{first}{doubt})")
 
@@ -253,7 +267,8 @@ def _choice(
     following = next((a.n for a in record.attempts if a.n > attempt.n), 0)
     said = _became(taken, attempt, following) if taken else passed_over(repair, attempt, record, made)
     lines = brief(edits_of(repair, attempt.settings))
-    return Choice(lines, said, _taken_tone(taken, attempt), _reason(repair), _costs(repair))
+    passed = said.startswith(PASSED)
+    return Choice(lines, said, _taken_tone(taken, attempt), _reason(repair), _costs(repair), passed)
 
 
 def _became(taken: Attempt, failed: Attempt, following: int) -> str:
@@ -320,8 +335,10 @@ def _own_log(node: NodeEnd) -> str:
 
 def _facts(attempt: Attempt) -> list[Block]:
     logs = attempt.logs or ((attempt.log,) if attempt.log else ())
+    most = max((used for _, used in attempt.gpu_memory), default=0)
     rows = (
         ("process", ended_by(attempt.exit)),
+        ("peak", f"{most / 1024:.1f} GiB at most were in use on the fullest card" if most >= _TRACE else ""),
         ("answers", "can differ from those of the settings asked for" if attempt.alters_answers else ""),
         ("log" if len(logs) == 1 else "logs", ", ".join(logs)),
     )

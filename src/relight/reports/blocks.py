@@ -74,22 +74,27 @@ class Edit:
 
 @dataclass(frozen=True)
 class Edits:
-    """A change, as lines of a command; `note` says why."""
+    """A change, as lines of a command; `note` says why. `told` was told before and can be set in fewer lines."""
 
     label: str
     edits: tuple[Edit, ...]
     note: Prose = ()
+    told: bool = False
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One proposed repair and what became of it: `lines` are its edits in their shortest form."""
+    """One proposed repair and what became of it: `lines` are its edits in their shortest form.
+
+    `passed` was passed over: `became` says for what.
+    """
 
     lines: tuple[str, ...]
     became: str
     tone: Tone
     why: Prose
     costs: Prose = ()
+    passed: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,11 +124,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Numbered lines of a log or of a source file."""
+    """Numbered lines of a log or of a source file; where the like was `told` before, its marked lines say enough."""
 
     label: str
     place: str
     rows: tuple[Row, ...]
+    told: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,8 @@ Block: TypeAlias = Para | Bullets | Pairs | Table | Edits | Choices | Excerpt | 
 class Section:
     """A part of a report. `folded` parts are closed at first where the format can fold; `gist` is then still seen.
 
-    `long` parts are closed at first on a small screen only.
+    `long` parts are closed at first on a small screen only. `spare` parts repeat what can be put together from others:
+    a format that cannot fold leaves them out.
     """
 
     id: str
@@ -197,6 +204,7 @@ class Section:
     tone: Tone = "plain"
     tag: str = ""
     gist: Prose = ()
+    spare: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.blocks or self.sections)

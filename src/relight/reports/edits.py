@@ -64,6 +64,11 @@ def brief(edits: Sequence[Edit]) -> tuple[str, ...]:
     return tuple(lines.values())
 
 
+def in_a_sentence(line: str) -> str:
+    """Return an edit as it is said in a sentence."""
+    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
+
+
 def _name(text: str) -> str:
     return re.split(r"[ =]", text.removeprefix("--"), maxsplit=1)[0]
 

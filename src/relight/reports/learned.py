@@ -1,14 +1,19 @@
-"""What a run learned not to work, in words short enough to read."""
+"""What a run learned not to work, in words short enough to read: what is proved apart from what is believed."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
+from relight.reports.blamed import Blamed, blamed, numbers_of, seen_in, was_read
 from relight.reports.blocks import Block, Code, Para, Prose, Table
-from relight.reports.prose import count, prose, sure, value
+from relight.reports.prose import count, numbered, prose, sure, value
+from relight.reports.verdict import progress
 from relight.words.attempt import Attempt, Nogood, Record, Term
 
+_Reached: TypeAlias = Mapping[int, tuple[bool, int]]
 _FEW = 4
 _LONG = 9
+_WEAK = 0.8
+_BOUNDS = {"<=", ">="}
 
 
 def nogoods_blocks(record: Record) -> tuple[Block, ...]:
@@ -24,61 +29,72 @@ def nogoods_blocks(record: Record) -> tuple[Block, ...]:
 def nogoods_table(record: Record) -> Table | None:
     """Return what is now known not to work: of each attempt the shortest conditions first, none of them twice.
 
-    That the settings of an attempt fail as a whole is told only where nothing sharper was learned from it.
+    That the settings of an attempt fail as a whole is told only where nothing sharper was learned from it, and what
+    attempts merely had in common only where one of them is not explained otherwise.
     """
+    reached = progress(record)
     told: dict[tuple[str, str, str], tuple[Nogood, Prose]] = {}
-    for nogood in sorted(record.nogoods, key=lambda n: (_number(n, record), -n.confidence, len(n.terms))):
-        when = _when(nogood, record)
+    for nogood in sorted(record.nogoods, key=lambda n: (_number(n), -n.confidence, len(n.terms))):
+        when = _when(nogood, record, reached)
         told.setdefault((nogood.because, nogood.kind, repr(when)), (nogood, when))
     sharp = {n.because for n, _ in told.values() if not _is_whole(n, record)}
     kept = [(n, when) for n, when in told.values() if not _is_whole(n, record) or _stands(n, sharp, record)]
+    kept = [(n, when) for n, when in kept if not _is_explained(n, [other for other, _ in kept], record)]
     if not kept:
         return None
-    rows = tuple((when, (n.kind,), prose(n.because), (_proof(n),)) for n, when in kept)
-    return Table("Combinations that cannot work, from what was seen", ("when", "kind", "seen in", "how sure"), rows)
+    rows = tuple((when, (n.kind,), prose(numbered(n.because)), prose(_known(n, record, reached))) for n, when in kept)
+    return Table("What fails, and how that is known", ("fails", "kind", "seen in", "how it is known"), rows)
+
+
+def _is_explained(nogood: Nogood, others: Sequence[Nogood], record: Record) -> bool:
+    """Say whether a condition is only what attempts had in common, and each has a surer one of its own."""
+    surer = [n for n in others if n is not nogood and n.confidence > nogood.confidence]
+    known = {number for n in surer for number in numbers_of(n.because)}
+    return _is_common(nogood, record) and numbers_of(nogood.because) <= known
+
+
+def _is_common(nogood: Nogood, record: Record) -> bool:
+    """Say whether nothing but repetition speaks for a condition: no cause blames what it names."""
+    seen = seen_in(nogood, record)
+    if len(seen) < 2 or nogood.hard or nogood.confidence > _WEAK:
+        return False
+    causes = [a.diagnosis.cause for a in seen if a.diagnosis and a.diagnosis.cause]
+    named = {name for c in causes for name in (*c.blames, *c.blames_env, *c.suspects)}
+    return not any(was_read(a) for a in seen) and not named & {t.name for t in nogood.terms}
 
 
 def _stands(nogood: Nogood, sharp: set[str], record: Record) -> bool:
     """Say whether a condition on all settings tells something: they are to blame, and nothing sharper is known."""
-    seen = _seen_in(nogood, record)
-    outside = bool(seen and seen.diagnosis and seen.diagnosis.action == "person")
-    attempts = {number for because in sharp for number in _numbers(because)}
-    return not outside and not attempts & _numbers(nogood.because)
+    seen = seen_in(nogood, record)
+    outside = len(seen) == 1 and bool(seen[0].diagnosis and seen[0].diagnosis.action == "person")
+    attempts = {number for because in sharp for number in numbers_of(because)}
+    return not outside and not attempts & numbers_of(nogood.because)
 
 
-def _numbers(because: str) -> set[str]:
-    """Return which attempts of this run a belief rests on; none for one that an earlier run left."""
-    return set(re.findall(r"\d+", because)) if because.startswith("attempt") else set()
-
-
-def _number(nogood: Nogood, record: Record) -> int:
-    seen = _seen_in(nogood, record)
-    return seen.n if seen else min(map(int, _numbers(nogood.because)), default=0)
-
-
-def _seen_in(nogood: Nogood, record: Record) -> Attempt | None:
-    return next((a for a in record.attempts if nogood.because == f"attempt {a.n}"), None)
+def _number(nogood: Nogood) -> int:
+    return min(numbers_of(nogood.because), default=0)
 
 
 def _is_whole(nogood: Nogood, record: Record) -> bool:
     """Say whether a condition is about as long as the settings it was seen with."""
-    seen = _seen_in(nogood, record)
-    given = len(seen.settings.flags) + len(seen.settings.env) if seen else _LONG
+    seen = seen_in(nogood, record)
+    given = len(seen[0].settings.flags) + len(seen[0].settings.env) if len(seen) == 1 else _LONG
     return given > _FEW and sum(term.op == "=" for term in nogood.terms) >= given - 1
 
 
-def _when(nogood: Nogood, record: Record) -> Prose:
+def _when(nogood: Nogood, record: Record, reached: _Reached) -> Prose:
     """Say when it holds; a condition about as long as the settings it was seen with is those settings."""
     if _is_whole(nogood, record):
         return _as_a_whole(nogood, [term for term in nogood.terms if term.op == "="])
-    return _condition(nogood.terms) if nogood.terms else prose(nogood.when)
+    return _condition(blamed(nogood, record, reached)) if nogood.terms else prose(nogood.when)
 
 
-def _condition(terms: Sequence[Term]) -> Prose:
-    """Return a condition as a person reads it: what comes together, then what would take settings out of it."""
-    without = [term for term in terms if term.op == "!="]
-    said = _joined([Code(in_words(term)) for term in terms if term.op != "!="], " and ")
-    return (*(said or ("any settings",)), *(_unless(without) if without else ()))
+def _condition(parts: Blamed) -> Prose:
+    """Return a condition as a person reads it: what fails together, what was merely there, what may still help."""
+    said = _joined([Code(in_words(term)) for term in parts.terms], " and ")
+    beside = _joined([Code(in_words(term)) for term in parts.beside], ", ")
+    there = ("\nseen only with ", *beside, "; whether that matters is not known") if beside else ()
+    return (*(said or ("any settings",)), *there, *(_unless(parts.ways) if parts.ways else ()))
 
 
 def in_words(term: Term) -> str:
@@ -87,9 +103,16 @@ def in_words(term: Term) -> str:
     if term.op in {"set", "unset"}:
         return f"{name} {'given' if term.op == 'set' else 'not given'}"
     values = term.value if isinstance(term.value, list | tuple) else (term.value,)
-    if len(values) == 1 and (values[0] is True or values[0] is None):
-        return name if values[0] else f"{name} not given"
-    return f"{name} {term.op} {' or '.join(value(v) for v in values)}"
+    if len(values) == 1 and (values[0] is None or isinstance(values[0], bool)):
+        return _switched(name, values[0], meant=term.op == "=")
+    op = " not" if term.op == "!=" else "" if None in values else f" {term.op}"
+    return f"{name}{op} {' or '.join(value(v) for v in values)}"
+
+
+def _switched(name: str, held: bool | None, *, meant: bool) -> str:
+    if held is None:
+        return f"{name} not given" if meant else f"{name} given"
+    return name if held is meant else f"{name} off"
 
 
 def _joined(parts: Sequence[Code], word: str) -> Prose:
@@ -103,16 +126,51 @@ def _as_a_whole(nogood: Nogood, exact: Sequence[Term]) -> Prose:
 
 
 def _unless(terms: Iterable[Term]) -> Prose:
-    """Say what takes settings out of a condition: one of the changes that were not made."""
-    return (", without ", *_joined([Code(_way(term)) for term in terms], ", or "))
+    """Say what takes settings out of a condition: one of the changes that were proposed and not made."""
+    return ("\nnot tried, so it may work ", *_joined([Code(_way(term)) for term in terms], " or "))
 
 
 def _way(term: Term) -> str:
     name = term.name if term.env else f"--{term.name}"
+    if term.op == "set":
+        return f"without {name}"
     held = tuple(term.value) if isinstance(term.value, list | tuple) else (term.value,)
-    said = "" if term.op == "unset" or held[0] is True else " " + " | ".join(value(v) for v in held)
-    return f"{name}{said}"
+    plain = term.op == "unset" or not held or held[0] is True or held[0] is None
+    said = "" if plain else " " + " | ".join(map(value, held))
+    return f"with {name}{said}"
 
 
-def _proof(nogood: Nogood) -> str:
-    return "proved" if nogood.hard else sure(nogood.confidence)
+def _known(nogood: Nogood, record: Record, reached: _Reached) -> str:
+    """Say what of a condition is proved, by whom, and what is belief, and how strong."""
+    seen = seen_in(nogood, record)
+    refused = sorted({a.rung for a in seen if a.outcome == "rejected"})
+    if nogood.hard:
+        return f"proved: {_prover(seen, refused)}"
+    past = blamed(nogood, record, reached).past
+    proof = "; that these settings are refused is proved: the host's own validation refused them" if refused else ""
+    after = f"; attempt {past.n} changed it and got past" if past else ""
+    return f"belief, {sure(nogood.confidence)}: {_ground(nogood, seen, record)}{after}{proof}"
+
+
+def _prover(seen: Sequence[Attempt], refused: Sequence[str]) -> str:
+    if "parse" in refused:
+        return "the host's own parser refuses it"
+    said = "read from the engine's source" if any(map(was_read, seen)) else "an exact condition of the engine"
+    return f"{said}, and the host's own validation refuses it" if refused else said
+
+
+def _ground(nogood: Nogood, seen: Sequence[Attempt], record: Record) -> str:
+    """Return what a belief rests on."""
+    if not seen:
+        return "an earlier run"
+    if _is_whole(nogood, record):
+        return "nothing sharper is known"
+    if all(map(was_read, seen)):
+        return "read from the engine's source, which could not be followed in every part"
+    if _is_common(nogood, record):
+        return "only what these attempts had in common"
+    if any(term.op in _BOUNDS for term in nogood.terms):
+        return "the memory sums"
+    named = [a.diagnosis.cause.signature for a in seen if a.diagnosis and a.diagnosis.cause]
+    signature = next((s for s in named if s), "")
+    return f"what is known of `{signature}`" if signature else "the diagnosis of what was seen"

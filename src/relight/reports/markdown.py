@@ -22,9 +22,10 @@ from relight.reports.blocks import (
     Table,
     Timeline,
 )
+from relight.reports.picture import picture
 from relight.reports.story import tell
 from relight.reports.textblocks import excerpt as excerpt_lines
-from relight.reports.timeline import curves, matrix
+from relight.reports.timeline import matrix
 from relight.words.attempt import Record
 
 _WIDE = 200
@@ -161,8 +162,8 @@ def _command(part: Command) -> list[str]:
 
 
 def _timeline(part: Timeline) -> list[str]:
-    seen = curves(part)
-    return [*table(matrix(part)), *(["", *fence(seen)] if seen else [])]
+    meaning, drawn = picture(part)
+    return [*table(matrix(part)), *(["", *map(escape, meaning), "", *fence(drawn)] if drawn else [])]
 
 
 def _sums(part: Sums) -> list[str]:

@@ -1,7 +1,6 @@
 """What to do now: the command that works, or the one thing that helps."""
 
 from collections import Counter
-from collections.abc import Sequence
 from math import ceil
 from textwrap import shorten
 
@@ -9,7 +8,7 @@ from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Sect
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.holders import holders
-from relight.reports.price import given_up, healthy_attempt
+from relight.reports.price import healthy_attempt
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
 from relight.reports.verdict import AND_NEXT, furthest, last_launch, out_of_time
@@ -64,7 +63,6 @@ def _healthy(record: Record) -> list[Block]:
         blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
     final = healthy_attempt(record)
     if final:
-        blocks += _given_up(final.changes)
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
         blocks += _differs(diff(asked_of(record), final.settings))
     return blocks
@@ -93,12 +91,6 @@ def _ended(record: Record) -> str:
     return "The server has been stopped since. This command was healthy:"
 
 
-def _given_up(changes: Sequence[Repair]) -> list[Block]:
-    """Say what the changes on the way cost, each thing once, by the flags that cost it."""
-    said = "; ".join(f"{cost} ({listed(edits)})" for cost, edits in given_up(changes).items())
-    return [Para(prose(f"Given up on the way: {said}."))] if said else []
-
-
 def _altered(change: Repair) -> Block:
     edits = ", ".join(f"`{line}`" for line in brief(edits_of(change)))
     said = f", giving up {change.gives_up}" if change.gives_up else ""
@@ -108,7 +100,7 @@ def _altered(change: Repair) -> Block:
 def _differs(edits: tuple[Edit, ...]) -> list[Block]:
     if not edits:
         return []
-    return [Para(("To start there next time, change this in the playbook:",)), Edits("", edits)]
+    return [Para(("To start there next time, put what was changed (named at the top) into the playbook.",))]
 
 
 def _failed(record: Record) -> list[Block]:

@@ -17,6 +17,7 @@ _ENDS: Mapping[str, str] = {
     "failed": "not tried: deploy launches once; retry would go on",
     "exhausted": "not tried: nothing says that it would do better",
 }
+PASSED = "passed over"
 _NUMBER = re.compile(r"\d+")
 
 
@@ -24,11 +25,11 @@ def passed_over(repair: Repair, attempt: Attempt, record: Record, taken: Sequenc
     """Return why a repair of `attempt` was not made; `taken` are those of its repairs that were."""
     against = known_against(repair, attempt, record)
     if against:
-        return f"passed over: {against}"
+        return f"{PASSED}: {against}"
     following = next((a for a in record.attempts if a.n > attempt.n), None)
     if following is None:
         return _ENDS.get(record.state, "not tried")
-    return f"passed over: {_beaten(repair, attempt, following, taken)}"
+    return f"{PASSED}: {_beaten(repair, attempt, following, taken)}"
 
 
 def _beaten(repair: Repair, attempt: Attempt, following: Attempt, taken: Sequence[Repair]) -> str:

@@ -1,12 +1,16 @@
 """What a healthy server cost: where it is less than what was asked for."""
 
+import re
 from collections.abc import Callable, Sequence
 
-from relight.reports.edits import brief, edits_of
-from relight.reports.prose import in_few, listed
+from relight.reports.blocks import Prose
+from relight.reports.edits import brief, diff, edits_of, in_a_sentence
+from relight.reports.prose import in_few, listed, prose
+from relight.reports.steps import asked_of
 from relight.words.attempt import Attempt, LeverState, Record
 from relight.words.settings import Repair
 
+_SIGNS = {"-": "dropped", "+": "added"}
 _MOST = 3
 """Costs of the changes on the way that are named in one sentence."""
 
@@ -26,6 +30,29 @@ def price(record: Record) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
+def in_flags(record: Record) -> Prose:
+    """Return what a healthy server runs with instead of what was asked for, in flag values: asked -> got."""
+    final = healthy_attempt(record)
+    if final is None or record.state != "healthy":
+        return ()
+    edits = brief(diff(asked_of(record), final.settings))
+    order = sorted(edits, key=lambda line: (line.startswith("+ "), line.startswith("- ")))
+    return prose("; ".join(_with_cost(line, final.changes) for line in order))
+
+
+def _with_cost(line: str, changes: Sequence[Repair]) -> str:
+    """Return an edit, and what the change that made it gives up."""
+    said = f"`{line[2:]}` {_SIGNS[line[0]]}" if line[:2] in {"- ", "+ "} else f"`{line}`"
+    own = [c for c in changes if c.origin != "lever" and _names(line) in {_names(e) for e in brief(edits_of(c))}]
+    costs = [cost for c in own if (cost := c.gives_up.strip().rstrip("."))]
+    costs += ["can alter answers"] if any(c.alters_answers for c in own) else []
+    return f"{said} ({'; '.join(dict.fromkeys(costs))})" if costs else said
+
+
+def _names(line: str) -> str:
+    return re.split(r"[ =]", re.sub(r"^[-+] ", "", line))[0]
+
+
 def healthy_attempt(record: Record) -> Attempt | None:
     """Return the attempt whose server is healthy, None where there is none."""
     return next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
@@ -42,11 +69,6 @@ def given_up(changes: Sequence[Repair]) -> dict[str, list[str]]:
             edits = costs.setdefault(change.gives_up.strip().rstrip("."), [])
             edits += [line for line in map(in_a_sentence, brief(edits_of(change))) if line not in edits]
     return costs
-
-
-def in_a_sentence(line: str) -> str:
-    """Return an edit as it is said in a sentence."""
-    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
 
 
 def _alters(changes: Sequence[Repair], final: Attempt | None) -> str:

@@ -13,6 +13,7 @@ _DOUBTFUL = 0.5
 _GENERAL = 0.7
 """Confidence of what is known by its form only: its summary fits many failures."""
 _READABLE = 120
+_PAIR = 2
 _OF_ANSWERS = {"numerics", "unknown"}
 """Families of what is wrong with answers; a server that was ill for another reason did not answer at all."""
 OUTCOME_WORDS = {
@@ -64,6 +65,23 @@ def count(number: int, one: str, many: str = "") -> str:
 def listed(items: list[str], last: str = "and") -> str:
     """Return "a, b and c"."""
     return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def numbered(because: str) -> str:
+    """Return "attempts 1 to 4 and 7" for a list of numbers; other words as they are."""
+    if not re.fullmatch(r"attempts \d+(?:, \d+)*", because):
+        return because
+    runs: list[list[int]] = []
+    for n in map(int, re.findall(r"\d+", because)):
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return "attempts " + listed([part for run in runs for part in _run(run)])
+
+
+def _run(run: Sequence[int]) -> list[str]:
+    return [f"{run[0]} to {run[-1]}"] if len(run) > _PAIR else list(map(str, run))
 
 
 def in_few(items: Sequence[str], most: int = 3) -> str:
@@ -164,8 +182,9 @@ def mark(cause: Cause) -> str:
 
 
 def sure(confidence: float) -> str:
-    """Return a confidence as a share."""
-    return f"{round(confidence * 100)} %"
+    """Return a confidence as a share; what is not certain is never called so."""
+    whole = round(confidence * 100)
+    return f"{whole} %" if whole < 100 or confidence >= 1 else "over 99 %"
 
 
 def path(file: str) -> str:

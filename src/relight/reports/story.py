@@ -4,12 +4,14 @@ from collections import Counter
 
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
+from relight.reports.choices import options_blocks
 from relight.reports.figures import figures_block, incidents_table
 from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
+from relight.reports.price import in_flags
 from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
 from relight.reports.steps import Step, steps
-from relight.reports.tables import effective_blocks, environment_block, levers_table, options_blocks
+from relight.reports.tables import effective_blocks, environment_block, levers_table
 from relight.reports.timeline import timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
@@ -71,6 +73,7 @@ def _head(record: Record) -> Pairs:
     tries += f", {count(refused, more)} refused before launch" if refused else ""
     took = span(between(record.started, record.ended))
     engine = " ".join(part for part in (record.engine.name, record.engine.version) if part)
+    flags = in_flags(record)
     rows = (
         ("run", record.run),
         ("when", ", ".join(part for part in (moment(record.started), f"took {took}" if took else "") if part)),
@@ -79,7 +82,8 @@ def _head(record: Record) -> Pairs:
         ("tried", tries),
         ("folder", record.folder),
     )
-    return Pairs(tuple((name, (held,)) for name, held in rows if held))
+    price: tuple[tuple[str, Prose], ...] = (("changed", flags),) if flags else ()
+    return Pairs((*price, *((name, (held,)) for name, held in rows if held)))
 
 
 def _timeline(record: Record) -> Section:

@@ -1,45 +1,14 @@
-"""Tables of a report: options, levers, what is in effect, what was learned, the environment."""
+"""Tables of a report: levers, what is in effect, the environment."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from relight.reports.blocks import Block, Code, Pairs, Para, Prose, Table, Tone, words
-from relight.reports.prose import count, prose, sentence, value
+from relight.reports.prose import count, prose, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
-from relight.reports.world import facts, lever_variants, with_variants
-from relight.words.attempt import LeverState, Option, OptionStatus, Record, State
-
-_ORDER: tuple[OptionStatus, ...] = ("untried", "tried", "rejected", "excluded", "protected")
-_UNTRIED: Mapping[State, str] = {
-    "healthy": "It was not needed.",
-    "budget": "The launches or the time ran out first.",
-    "person": "No setting mends this failure.",
-    "failed": "`deploy` launches once; `retry` would go on.",
-}
-_OPTION_TONES: dict[str, Tone] = {"untried": "warn", "tried": "plain"}
-
-
-def options_blocks(record: Record) -> tuple[Block, ...]:
-    """Return the proof that nothing was forgotten: every option and what became of it."""
-    if not record.options:
-        return ()
-    options = sorted(record.options, key=lambda o: _ORDER.index(o.status))
-    rows = tuple((prose(with_variants(record, o.change)), (o.status,), _fate(o, record.state)) for o in options)
-    tones = tuple(_OPTION_TONES.get(o.status, "plain") for o in options)
-    table = Table("Every option there was", ("option", "became", "why"), rows, tones)
-    return (Para((_counted(options),)), without_empty_columns(table))
-
-
-def _fate(option: Option, state: State) -> Prose:
-    """Say why an option became what it is; what was not tried has a reason too."""
-    untried = _UNTRIED.get(state, "The run stopped first.") if option.status == "untried" else ""
-    return sentence(option.why or untried) or ("-",)
-
-
-def _counted(options: list[Option]) -> str:
-    parts = [f"{n} {status}" for status in _ORDER if (n := sum(o.status == status for o in options))]
-    return f"{count(len(options), 'option')}: {', '.join(parts)}."
+from relight.reports.world import facts, lever_variants
+from relight.words.attempt import LeverState, Record
 
 
 def levers_table(record: Record) -> Table | None:

@@ -42,6 +42,8 @@ def _body(section: Section, width: int, indent: int) -> list[str]:
     for i, part in enumerate(section.blocks):
         lines += [*([""] if i and _apart(section.blocks[i - 1], part) else []), *_set(part, width, indent)]
     for inner in section.sections:
+        if inner.spare:
+            continue
         lines += ["", *_indented([f"{inner.title}{_rung(inner)}"], indent), *_body(inner, width, indent + 2)]
     return lines
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from relight.reports.blocks import (
     Block,
     Bullets,
+    Choice,
     Choices,
     Command,
     Edits,
@@ -18,7 +19,9 @@ from relight.reports.blocks import (
     Timeline,
     words,
 )
-from relight.reports.timeline import curves, matrix
+from relight.reports.edits import brief, in_a_sentence
+from relight.reports.picture import picture
+from relight.reports.timeline import BROKE, PEAK, matrix
 
 _LABEL = 10
 _SHORTEST = 12
@@ -76,18 +79,22 @@ def pairs(part: Pairs, width: int) -> list[str]:
 
 
 def edits(part: Edits, width: int) -> list[str]:
-    """Set a change as lines with - and +."""
-    lines = []
-    for i, edit in enumerate(part.edits):
-        head = part.label if i == 0 else ""
-        lines.append(f"{head:<{_LABEL}}{edit.sign} {edit.text}{'   (environment)' if edit.env else ''}")
+    """Set a change as lines: what goes, what comes, what has another value; in fewer where it was told before."""
+    told = [*brief([e for e in part.edits if not e.env])]
+    told += [f"{line}   (environment)" for line in brief([e for e in part.edits if e.env])]
+    if part.told:
+        note = f" ({words(part.note)})" if part.note else ""
+        return wrap("; ".join(map(_spoken, told)).replace("   (", " (") + note, width, f"{part.label:<{_LABEL}}")
+    lines = [f"{part.label if i == 0 else '':<{_LABEL}}{line}" for i, line in enumerate(told)]
     return lines + (wrap(words(part.note), width, " " * _LABEL) if part.note else [])
 
 
 def choices(part: Choices, width: int) -> list[str]:
-    """Set repairs: what each would change and what became of it, why below."""
+    """Set repairs: what each would change and what became of it, why below; those passed over in few lines."""
     lines = [part.label]
     for choice in part.choices:
+        if choice.passed:
+            continue
         said = f"[{choice.became}]"
         room = width - len(said) - 4
         first, *rest = choice.lines
@@ -95,7 +102,21 @@ def choices(part: Choices, width: int) -> list[str]:
         lines.append(f"  {first:<{room}}  {said}" if fits else f"  {first}")
         lines += [f"  {line}" for line in rest] + ([] if fits else [f"      {said}"])
         lines += wrap(words((*choice.why, *([" "] if choice.costs else []), *choice.costs)), width, "      ")
-    return lines
+    return lines + _passed([choice for choice in part.choices if choice.passed], width)
+
+
+def _spoken(line: str) -> str:
+    """Return an edit as it stands in a sentence, where a sign could be broken from what it is about."""
+    return in_a_sentence(line).replace("`", "")
+
+
+def _passed(choices: Sequence[Choice], width: int) -> list[str]:
+    """Set repairs that were passed over: for each reason what it kept from being made."""
+    groups: dict[str, list[str]] = {}
+    for choice in choices:
+        groups.setdefault(choice.became, []).append(", ".join(map(_spoken, choice.lines)))
+    told = [f"[{why}]  {'; '.join(named)}" for why, named in groups.items()]
+    return [line for said in told for line in wrap(said, width, "  ", "      ")]
 
 
 def command(part: Command, width: int) -> list[str]:  # noqa: ARG001  a command is never broken
@@ -129,7 +150,7 @@ def excerpt(part: Excerpt, width: int, gutter: int = 1) -> list[str]:
     gutter = max((gutter, *(len(str(r.number)) for r in part.rows if r.number is not None)))
     empty = " " * gutter
     lines = [f"{empty}--> {part.place}", f"{empty} |"]
-    for row in part.rows:
+    for row in [row for row in part.rows if row.marks or not part.told] or part.rows:
         lines += _row(row, gutter, width)
     return lines
 
@@ -229,14 +250,15 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def timeline(part: Timeline, width: int) -> list[str]:
-    """Set the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke.
+    """Set the timeline as a table: attempts down, phases across, how long each took; below it, drawn in letters.
 
-    Where it is too wide the column of memory goes. Below it stands memory over time.
+    Where it is too wide the column of memory goes, then that of where it broke, which the drawing tells too.
     """
-    lines = _matrix(matrix(part), width)
-    lines = lines if max(map(len, lines)) <= width else _matrix(matrix(part, memory=False), width)
-    seen = curves(part, max(20, min(60, width - 8)))
-    return [*lines, *(["", *wrap(seen[0], width), *seen[1:]] if seen else [])]
+    forms = (_matrix(matrix(part, without), width) for without in ((), (PEAK,), (PEAK, BROKE)))
+    lines = next((lines for lines in forms if max(map(len, lines)) <= width), None)
+    lines = lines or _matrix(matrix(part, (PEAK, BROKE)), width)
+    meaning, drawn = picture(part, max(20, min(80, width - 8)))
+    return [*lines, *([""] if drawn else []), *(row for said in meaning for row in wrap(said, width)), *drawn]
 
 
 def _matrix(table: Table, width: int) -> list[str]:

@@ -1,18 +1,17 @@
 """The timeline of a run: how far each launch got, and how long each phase took."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from dataclasses import replace
 
 from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
 from relight.reports.prose import broke_in, outcome, tone
-from relight.reports.times import between, seconds, short, span
+from relight.reports.times import between, seconds, short
 from relight.words.attempt import Attempt, Phase
 
 _EPOCH = 1e9
 PEAK = "peak GiB"
-_FEW_SAMPLES = 2
-_MOST_CURVES = 10
-T = TypeVar("T")
+BROKE = "broke in"
+_FAILED = {"crashed", "hung", "sick"}
 
 
 def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
@@ -22,58 +21,53 @@ def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
 
 
 def lane(attempt: Attempt) -> Lane:
-    """Return the lane of one launch; a phase without an end lasts until the attempt ended."""
+    """Return the lane of one launch, its phases in the order of their beginning.
+
+    A phase without an end lasts until the attempt ended. It broke at the end of what was seen: where the cause stands
+    in a phase that was over by then, or that the log never announced, that phase has another bar there.
+    """
     length = between(attempt.started, attempt.ended) or _last(attempt)
-    failed = attempt.outcome in {"crashed", "hung", "sick"}
-    broke = broke_in(attempt) if failed else ""
-    bars = tuple(_bar(phase, attempt.started, length, broken=phase.name == broke) for phase in attempt.phases)
-    if bars and broke and not any(bar.broken for bar in bars):
-        # The log never announced the phase that the cause stands in.
-        bars = (*bars, Bar(broke, bars[-1].end, bars[-1].end, broken=True))
-    return Lane(attempt.n, outcome(attempt), tone(attempt), bars, length, _memory(attempt))
+    broke = broke_in(attempt) if attempt.outcome in _FAILED else ""
+    bars = sorted((_bar(phase, attempt.started, length) for phase in attempt.phases), key=lambda bar: bar.start)
+    return Lane(attempt.n, outcome(attempt), tone(attempt), _broken(bars, broke), length, _memory(attempt))
 
 
-def matrix(part: Timeline, *, memory: bool = True) -> Table:
-    """Return the timeline as a table: attempts down, phases across, how long each took; `x` is where it broke.
+def _broken(bars: Sequence[Bar], broke: str) -> tuple[Bar, ...]:
+    if not bars or not broke:
+        return tuple(bars)
+    end = max(bar.end for bar in bars)
+    last = next((i for i, bar in enumerate(bars) if bar.phase == broke and bar.end >= end), None)
+    if last is None:
+        return (*bars, Bar(broke, end, end, broken=True))
+    return (*bars[:last], replace(bars[last], broken=True), *bars[last + 1 :])
 
-    With `memory`, and where it was seen, a column tells the most that was in use.
+
+def matrix(part: Timeline, without: Sequence[str] = ()) -> Table:
+    """Return the timeline as a table: attempts down, phases across, how long each took, and where each launch broke.
+
+    Where it was seen a column tells the most memory that was in use; columns can be left `without`.
     """
     rows: list[tuple[Prose, ...]] = []
     for each in part.lanes:
         took = dict.fromkeys(part.phases, "")
         for bar in each.bars:
             took[bar.phase] = _cell(took[bar.phase], bar)
-        facts = (str(each.n), each.word, short(each.length), _peak(each), *took.values())
+        facts = (str(each.n), each.word, _broke(each), short(each.length), _peak(each), *took.values())
         rows.append(tuple((held,) for held in facts))
-    heads = ("#", "ended", "total", PEAK, *(p.replace("_", " ") for p in part.phases))
-    table = Table("How long each attempt spent in each phase; x is where it broke", heads, tuple(rows))
-    seen = memory and any(each.memory for each in part.lanes)
-    return table if seen else _without(table, heads.index(PEAK))
+    heads = ("#", "ended", BROKE, "total", PEAK, *(p.replace("_", " ") for p in part.phases))
+    table = Table("How long each attempt spent in each phase, and where it broke", heads, tuple(rows))
+    unseen = [] if any(each.memory for each in part.lanes) else [PEAK]
+    unseen += [] if any(map(_broke, part.lanes)) else [BROKE]
+    return _without(table, [*unseen, *without])
 
 
-def curves(part: Timeline, columns: int = 60) -> tuple[str, ...]:
-    """Return GPU memory over time in digits, a line for each launch it was seen in; () where it was seen in none.
-
-    A digit is the tenths of a card in use; all lines have one scale of time, `columns` wide at most.
-    """
-    lanes = [lane for lane in part.lanes if len(lane.memory) > _FEW_SAMPLES][-_MOST_CURVES:]
-    full = part.total or max((used for lane in lanes for _, used in lane.memory), default=0)
-    if not full or not lanes:
-        return ()
-    step = max(part.longest / columns, 1.0)
-    head = f"GPU memory of the fullest card, in tenths of {full / 1024:.1f} GiB; one digit is {span(step)}:"
-    gutter = max(len(str(lane.n)) for lane in lanes)
-    return (head, *(f"{lane.n:>{gutter}}  {_digits(lane, step, full)}" for lane in lanes))
-
-
-def _digits(lane: Lane, step: float, full: int) -> str:
-    """Return the most that was in use in each step of time; between two samples the first of them holds."""
-    out, held, samples = "", None, sorted(lane.memory)
-    for column in range(int(lane.length // step) + 1):
-        within = [used for at, used in samples if column * step <= at < (column + 1) * step]
-        out += " " if held is None and not within else str(min(9, 10 * max([*within, held or 0]) // full))
-        held = within[-1] if within else held
-    return out.rstrip()
+def _broke(each: Lane) -> str:
+    """Return the phase a launch broke in; "again" where it had been through it before."""
+    broken = next((bar for bar in each.bars if bar.broken), None)
+    if broken is None:
+        return ""
+    before = any(bar.phase == broken.phase for bar in each.bars if bar is not broken)
+    return broken.phase.replace("_", " ") + (" again" if before else "")
 
 
 def _peak(each: Lane) -> str:
@@ -81,16 +75,17 @@ def _peak(each: Lane) -> str:
     return f"{max(used for _, used in each.memory) / 1024:.1f}" if each.memory else ""
 
 
-def _without(table: Table, column: int) -> Table:
-    def cut(row: tuple[T, ...]) -> tuple[T, ...]:
-        return row[:column] + row[column + 1 :]
-
-    return Table(table.caption, cut(table.heads), tuple(cut(row) for row in table.rows))
+def _without(table: Table, heads: Sequence[str]) -> Table:
+    kept = [i for i, head in enumerate(table.heads) if head not in heads]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return Table(table.caption, tuple(table.heads[i] for i in kept), rows, table.tones)
 
 
 def _cell(before: str, bar: Bar) -> str:
-    now = f"x {short(bar.end - bar.start)}" if bar.broken else short(bar.end - bar.start)
-    return f"{before}+{now}" if before else now
+    """Return how long a phase took; what broke as it began took no time of its own."""
+    if before and bar.end == bar.start:
+        return before
+    return f"{before}+{short(bar.end - bar.start)}" if before else short(bar.end - bar.start)
 
 
 def _last(attempt: Attempt) -> float:
@@ -99,10 +94,10 @@ def _last(attempt: Attempt) -> float:
     return max(times, default=0.0)
 
 
-def _bar(phase: Phase, started: str, length: float, *, broken: bool) -> Bar:
+def _bar(phase: Phase, started: str, length: float) -> Bar:
     start = between(started, phase.started) or 0.0
     end = between(started, phase.ended)
-    return Bar(phase.name, min(start, length), max(start, length if end is None else end), broken)
+    return Bar(phase.name, min(start, length), max(start, length if end is None else end))
 
 
 def _memory(attempt: Attempt) -> tuple[tuple[float, int], ...]:

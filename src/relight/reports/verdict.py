@@ -72,6 +72,13 @@ def furthest(record: Record) -> Attempt | None:
     return max(launches, key=lambda a: (*_reached(a, ranks), a.n), default=None)
 
 
+def progress(record: Record) -> Mapping[int, tuple[bool, int]]:
+    """Return how far each launch that ended by itself got, by its number: what is greater got further."""
+    launches = [a for a in record.attempts if a.launched and a.outcome not in {"aborted", None}]
+    ranks = _ranks([[phase.name for phase in a.phases] for a in launches])
+    return {a.n: _reached(a, ranks) for a in launches}
+
+
 def _reached(attempt: Attempt, ranks: Mapping[str, int]) -> tuple[bool, int]:
     """Return how far a launch got: one that answered, if wrongly, got further than any that ended before."""
     return attempt.outcome in {"healthy", "sick"}, max((ranks[p.name] for p in attempt.phases), default=0)
