@@ -226,3 +226,55 @@ def test_the_backend_whose_code_failed_is_no_repair() -> None:
 
     assert found.repairs
     assert not any(r.set.get("attention-backend") == "triton" for r in found.repairs)
+
+
+@pytest.mark.parametrize(
+    ("place", "flag"),
+    [
+        ("sglang/srt/elastic_ep/acme.py run", "elastic-ep-backend"),
+        ("sglang/srt/layers/moe/kt_ep_wrapper.py apply", "kt-method"),
+        ("sglang/srt/managers/multi_tokenizer_mixin.py run", "tokenizer-worker-num"),
+        ("sglang/srt/kv_canary/acme.py run", "kv-canary"),
+        ("sglang/srt/parser/reasoning_parser.py parse", "reasoning-parser"),
+        ("sglang/srt/layers/dcp/acme.py run", "dcp-size"),
+        ("sglang/srt/layers/acme.py fused_qk_norm_rope", "enable-fused-qk-norm-rope"),
+    ],
+)
+def test_each_part_of_the_engine_is_known_by_the_flag_that_switches_it_on(place: str, flag: str) -> None:
+    assert flag in first_three(*raised("RuntimeError: the moon is full", place))
+
+
+def test_a_feature_asked_for_is_left_away_where_an_error_names_no_place() -> None:
+    argv = (*MODEL, "--enable-mixed-chunk", "--speculative-algorithm", "NEXTN")
+
+    found = repairs("TypeError: 'NoneType' object is not subscriptable", argv=argv)
+
+    assert [r.unset for r in found] == [("enable-mixed-chunk",), ("speculative-algorithm",)]
+
+
+def test_nothing_is_left_away_for_an_error_without_a_place_where_the_command_is_not_known() -> None:
+    assert repairs("TypeError: 'NoneType' object is not subscriptable") == ()
+
+
+def test_variables_of_a_library_that_is_not_in_use_are_not_set() -> None:
+    log = "Fatal Python error: Segmentation fault"
+
+    assert "NCCL_IB_DISABLE" in all_names(log, argv=(*MODEL, "--tp-size", "2"))
+    assert "NCCL_IB_DISABLE" not in all_names(log, argv=MODEL)
+
+
+def test_a_line_of_native_source_names_the_place() -> None:
+    log = "RuntimeError: CHECK(i >= 0) failed at csrc/kvcacheio/acme.cuh:41"
+
+    assert "enable-hierarchical-cache" in first_three(log)
+
+
+def test_lines_near_an_error_inside_a_library_say_what_called_it() -> None:
+    log = [
+        *raised("RuntimeError: the moon is full", "acme/core.py wrap")[:1],
+        f'  File "{SITE}/acme/core.py", line 41, in wrap',
+        "RuntimeError: the moon is full",
+        f'  File "{SITE}/sglang/srt/lora/acme.py", line 41, in run',
+    ]
+
+    assert "lora-backend" in first_three(*log)

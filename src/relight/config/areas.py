@@ -12,8 +12,8 @@ from relight.words.errors import UsageError
 
 KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind", "asynchronous", "on_device")
 AREA_KEYS = (
-    "name", "flags", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "parts", "excludes",
-    "remedy",
+    "name", "flags", "variables", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "parts",
+    "excludes", "remedy",
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def _area(item: Mapping[str, Any], place: str, known: Regexes) -> Area:
     return Area(
         name=name,
         flags=texts(item, "flags", place),
+        variables=texts(item, "variables", place),
         on=texts(item, "on", place),
         off=texts(item, "off", place),
         words=regexes(texts(item, "words", place), "words", place, known),

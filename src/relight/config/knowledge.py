@@ -11,6 +11,7 @@ from relight.config.phases import load_phases
 from relight.config.platforms import load_platforms
 from relight.config.regexes import Regexes, remember, remembered
 from relight.config.signatures import load_signatures
+from relight.config.switches import with_switches
 from relight.words.errors import UsageError
 from relight.words.knowledge import Knowledge
 from relight.words.signature import Signature
@@ -22,13 +23,13 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
     UsageError names the file and line of whatever is wrong, and the two files that use one id.
     """
     folder = shipped.engine(engine)
-    versions, known = load_versions(folder), remembered()
+    versions, known, facts = load_versions(folder), remembered(), flag_facts(engine)
     knowledge = Knowledge(
         signatures=_signatures((folder / "signatures", *extra), known),
-        areas=load_areas(folder / "areas.toml", known),
+        areas=with_switches(load_areas(folder / "areas.toml", known), versions.values(), facts),
         phases=load_phases(folder / "phases.toml"),
         renames=load_renames(folder, versions),
-        facts=flag_facts(engine),
+        facts=facts,
         versions=versions,
         env=load_env(folder),
         env_names=load_env_names(folder),

@@ -124,7 +124,9 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     seen = f"{bounded(root.text)}\n{evidence.around(root.index)}"
     used = [area for area in areas.all if in_use(area, given, seen) is not False]
     text = "\n".join(map(bounded, (root.text, evidence.after(root.index), *_sources(root))))
-    frames = frames or evidence.files_near(root.index)
+    if not any("sglang/" in frame for frame in frames):
+        # A library's own frames do not say what called it; lines of an abridged traceback nearby may.
+        frames = [*frames, *evidence.files_near(root.index)]
     named = _named_by_value(root.text, given)
     scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}
     found = sorted((a for a in used if scores[a.name]), key=lambda a: _after_its_parts(a, scores), reverse=True)
@@ -177,7 +179,7 @@ def _among(name: str, patterns: Iterable[str]) -> bool:
 
 def in_use(area: Area, given: Given, seen: str) -> bool | None:
     """Say whether an area is in use in this launch, None where nothing tells."""
-    if any(_switches(given.value(name), area.off) for name in area.on):
+    if _asked(area, given):
         return True
     if area.on and (given.flags or given.fields):
         return False
@@ -185,6 +187,10 @@ def in_use(area: Area, given: Given, seen: str) -> bool | None:
         return True
     named = " ".join(str(v) for v in (*given.flags.values(), given.fields.get("model_path", "")))
     return True if not area.on and _any(area.words, named) else None
+
+
+def _asked(area: Area, given: Given) -> bool:
+    return any(_switches(given.value(name), area.off) for name in area.on)
 
 
 def _switches(value: Any, off: tuple[str, ...]) -> bool:
@@ -209,12 +215,12 @@ def _doubt(repair: Repair, place: Place) -> int:
     if not owners or any(a in place.found for a in owners):
         return 0
     used = [in_use(a, place.given, place.seen) for a in owners]
-    if repair.set and not any(u is not False for u in used) and not any(n in a.on for a in owners for n in repair.set):
+    asked = bool(repair.set or repair.set_env)
+    if asked and not any(u is not False for u in used) and not any(n in a.on for a in owners for n in repair.set):
         return 2
     own, inside = {a.layer for a in owners}, {a.layer for a in place.inside if a.layer}
     if inside and "" not in own and not own & inside:
         return 2 if place.sure else 1
-    asked = bool(repair.set or repair.set_env)
     return 0 if any(used) or (asked and not place.known) else 1
 
 
@@ -253,16 +259,20 @@ def area_repairs(
     nearest = 1 if refused else NEAREST
     near, further = (lists[0][:nearest], [lists[0][nearest:], *lists[1:]]) if lists else ([], [])
     turns = [r for turn in zip_longest(*further[1:], *further[:1]) for r in turn if r]
-    return [*near, *turns, *_suspects(place, facts, version)][:MOST]
+    asked, hinted = _suspects(place, facts, version)
+    return [*near, *asked, *turns, *hinted][:MOST]
 
 
-def _suspects(place: Place, facts: Mapping[str, Any], version: str | None) -> list[Repair]:
-    """Return what leaves away each feature in use that is known for such failures."""
+def _suspects(place: Place, facts: Mapping[str, Any], version: str | None) -> tuple[list[Repair], list[Repair]]:
+    """Return what leaves away each feature in use that is known for such failures: asked for, or only spoken of."""
     if not _among(place.kind, place.areas.blind):
-        return []
-    fresh = (a for a in place.areas.all if a.suspect and a not in place.found)
-    used = [a for a in fresh if in_use(a, place.given, place.seen)]
-    return [r for a in used for r in _repairs(a, place, facts, version, off=True)]
+        return [], []
+    fresh = [a for a in place.areas.all if a.suspect and a not in place.found]
+    asked = [a for a in fresh if place.known and _asked(a, place.given)]
+    hinted = [a for a in fresh if not place.sure and a not in asked and in_use(a, place.given, place.seen)]
+    made = ([_repairs(a, place, facts, version, off=True)[:1] for a in areas] for areas in (asked, hinted))
+    first, second = (sorted((r for own in lists for r in own), key=lambda r: r.cost) for lists in made)
+    return first, second
 
 
 def _repairs(
@@ -313,7 +323,8 @@ def _shown(repair: Repair, place: Place) -> bool:
 
 
 def _steers(area: Area, change: Repair) -> bool:
-    return any(_among(name, area.flags) for name in change.names)
+    flags = any(_among(name, area.flags) for name in change.names)
+    return flags or any(_among(name, area.variables) for name in change.variables)
 
 
 def _repeated(repair: Repair, others: Sequence[Repair]) -> bool:

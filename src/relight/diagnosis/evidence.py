@@ -17,7 +17,10 @@ from relight.words.knowledge import PhasePattern
 _USAGE = re.compile(r"^usage: ")
 _USAGE_END = re.compile(r"^\S.*: error:|^error:|^unrecognized arguments|^ambiguous option|^Traceback ")
 
-_FILE = re.compile(r"(?:(?P<before>\w+) \()?(?P<file>[\w./-]+\.py)(?::\d+|\", line \d+ in (?P<after>\w+))")
+_FILE = re.compile(
+    r"(?:(?P<before>\w+) \()?(?P<file>[\w./+-]+\.(?:py|cuh?|h|hpp|cpp|cc|hip))"
+    r"(?::\d+|: line \d+|\", line \d+,? in (?P<after>\w+))"
+)
 NEAR = 150
 """Lines on each side of a failure, and from the beginning, that tell what the model and the launch have."""
 GOING_ON = 5

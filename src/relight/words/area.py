@@ -12,11 +12,13 @@ class Area:
     It runs only where one of the flags `on` has a value that is not in `off`; without `on`, where `words` occur in
     the log. `layer`: the kind of layer it computes; `carrier`: it runs layers, and is not at fault where one of
     them is. `suspect`: it is left away first where no place is known. `excludes`: areas that are not at fault where
-    frames show this one and not them. `parts`: areas that say more precisely what of it failed.
+    frames show this one and not them. `parts`: areas that say more precisely what of it failed. `variables` steer it
+    like `flags`.
     """
 
     name: str
     flags: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
     on: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
