@@ -168,6 +168,30 @@ def test_two_interrupts_leave_the_server_and_a_run_that_goes_on(world: World) ->
     assert world.ask("stop", run).status == 0
 
 
+@pytest.mark.ssh
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_a_controller_that_is_killed_leaves_the_cards_to_its_resume_and_once_stopped_to_everybody(
+    world: World, number: signal.Signals
+) -> None:
+    child, run = in_mid_start(world)
+
+    child.send_signal(number)
+    child.communicate(timeout=60)
+    other = world.ask("retry", "plain.toml", "--host", "box", "--set", f"port={PORT + 7}")
+    resumed = world.ask("retry", "--resume", run)
+    assert world.ask("stop", run).status == 0
+    began = time.monotonic()
+    free = world.ask("retry", "plain.toml", "--host", "box")
+
+    assert (other.status, run in other.text()) == (6, True), other.err
+    assert (resumed.status, len(resumed.document["attempts"])) == (0, 1), resumed.err
+    assert free.status == 0, free.err
+    assert "waiting" not in free.err, free.err
+    assert time.monotonic() - began < 60
+    assert world.ask("stop", free.document["run"]).status == 0
+
+
 def sshd_sessions(world: World) -> list[int]:
     """Return the processes of the lab's sshd that serve a connection."""
     folder = str(Path(world.lab["known_hosts"]).parent)

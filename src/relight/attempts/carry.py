@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from relight.attempts.busy import busy
 from relight.attempts.examine import ROUNDS, fetched, host_knowledge
 from relight.attempts.fetching import model_of
 from relight.attempts.launch import port_of
@@ -32,7 +33,8 @@ def carry(site: Site, plan: Plan) -> None:
             _reject(site, candidate, rung, because)
         case Wait(seconds, because):
             site.note("changed", because=because, wait=seconds)
-            site.clock.sleep(seconds)
+            with busy(site, f"waiting {seconds:.0f} s before the next launch"):
+                site.clock.sleep(seconds)
             _settle(site)
         case Clean(because):
             site.note("changed", because=because)
@@ -134,7 +136,8 @@ def _validated(site: Site, candidates: tuple[Candidate, ...]) -> Validation:
     settings = [c.settings for c in candidates]
     first = [shown[0]] if shown else []
     try:
-        said = site.host.validate([*first, *settings], site.parser)
+        with busy(site, "asking the engine's own validation"):
+            said = site.host.validate([*first, *settings], site.parser)
     except HostError as fault:
         return Validation(asked=False, why=str(fault))
     said = trusted(said, shown[1] if shown else None)

@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from relight.attempts.actions import End
+from relight.attempts.busy import busy
 from relight.attempts.effects import with_effect
 from relight.attempts.ends import node_ends
 from relight.attempts.learn import remember
@@ -21,7 +22,8 @@ PATIENCE = 20.0
 
 def stop_attempt(site: Site, n: int) -> None:
     """Stop what is left of attempt `n` and remember that nothing is."""
-    stopped = site.host.stop(site.attempt_id(n), patience=PATIENCE if site.attempt(n).outcome == "sick" else 5.0)
+    with busy(site, f"stopping what is left of attempt {n}", n):
+        stopped = site.host.stop(site.attempt_id(n), patience=PATIENCE if site.attempt(n).outcome == "sick" else 5.0)
     if stopped.left:
         names = ", ".join(f"{p.command} (pid {p.pid}, state {p.state})" for p in stopped.left)
         raise PersonError(

@@ -87,10 +87,11 @@ class Life:
             seen = signs.together([_signs(vigil, rank) for rank in range(len(vigil.site.nodes))])
         except HostError:
             return
-        if seen.vram:
-            used = max(seen.vram.values())
+        used = max(seen.vram.values(), default=None)
+        if used is not None:
             vigil.memory.append((round(vigil.now - vigil.began, 1), used))
-            vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
+        # Told without news too: who looks on sees that it is being watched.
+        vigil.site.tell("phase", vigil.attempt.n, name=phase, memory=used)
         self.pulse.look(seen)
 
 

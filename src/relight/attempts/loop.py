@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
+from relight.attempts.busy import busy
 from relight.attempts.carry import carry
 from relight.attempts.clock import Clock
 from relight.attempts.examine import changed_by, examine
@@ -111,7 +112,8 @@ def _act(site: Site, action: Action, book: Book) -> None:
         case Stop(n):
             stop_attempt(site, n)
         case Diagnose(n):
-            found, nodes = examine(site, site.attempt(n))
+            with busy(site, f"looking for the cause of attempt {n}: its log, the kernel's log, the engine's source", n):
+                found, nodes = examine(site, site.attempt(n))
             changes = {"diagnosis": found, **changed_by(nodes)}
             site.note("diagnosed", n, attempt=changes, diagnosis=found)
         case Carry(planned):

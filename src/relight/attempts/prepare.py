@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from relight.attempts.busy import busy
 from relight.attempts.launch import port_of
 from relight.attempts.memory import held
 from relight.attempts.site import Site
@@ -21,17 +22,33 @@ def take(site: Site, settings: Settings) -> None:
 
     A server of an earlier run on the same cards or port counts as holding them; with `replace` it is stopped.
     """
-    holders = _until(site, lambda: _holders(site, settings), limit=float("inf") if site.order.wait else 0.0)
+    holders = _locked(site, settings) or _serving(site, settings)
+    if holders and site.order.wait:
+        with busy(site, f"waiting: {'; '.join(holders)}"):
+            holders = _until(site, lambda: _locked(site, settings) or _serving(site, settings), limit=float("inf"))
     if holders:
         raise BusyError("; ".join(holders), place=site.order.spec.name, next="--wait waits, --replace stops a server")
     site.beaten = site.clock.monotonic()
 
 
-def _holders(site: Site, settings: Settings) -> tuple[str, ...]:
+def _locked(site: Site, settings: Settings) -> tuple[str, ...]:
+    """Take the lock; return who holds it. Whose link ended is given the time to come back, and waited for that long."""
+    held = _ask_lock(site, settings)
+    until = max((h.frees for h in held if h.frees is not None), default=0.0)
+    if held and all(h.frees is not None for h in held):
+        with busy(site, f"waiting {until:.0f} s: {'; '.join(_held(held))}, which is gone or out of reach"):
+            _until(site, lambda: _held(_ask_lock(site, settings)), limit=until + 1.0)
+        held = _ask_lock(site, settings)
+    return _held(held)
+
+
+def _ask_lock(site: Site, settings: Settings) -> tuple[Holder, ...]:
+    return site.host.lock(site.owner, gpus=cards(site, site.host), port=port_of(settings) or DEFAULT_PORT)
+
+
+def _serving(site: Site, settings: Settings) -> tuple[str, ...]:
+    """Return the servers of earlier runs that are in the way."""
     port = port_of(settings) or DEFAULT_PORT
-    locked = site.host.lock(site.owner, gpus=cards(site, site.host), port=port)
-    if locked:
-        return _held(locked)
     servers = [(host, s) for host in site.nodes for s in host.attempts() if s.alive and _meets(site, host, s, port)]
     if servers and site.order.replace:
         for host, server in servers:
@@ -66,7 +83,8 @@ def _meets(site: Site, host: Host, server: Status, port: int) -> bool:
 
 def replace(site: Site, host: Host, server: Status) -> None:
     """Stop an earlier run's server and note in its own journal that it was replaced."""
-    stopped = host.stop(server.attempt_id)
+    with busy(site, f"stopping {server_name(server)}"):
+        stopped = host.stop(server.attempt_id)
     if stopped.left:
         raise PersonError(f"{server_name(server)} does not stop", place=host.spec.name, next="see its processes")
     site.journal.mark_replaced(server.run, by=site.record.run, at=site.stamp())
@@ -88,14 +106,15 @@ def seen_before(site: Site, host: Host) -> tuple[Gpu, ...]:
 def renew(site: Site, settings: Settings) -> None:
     """Renew the lock every half minute."""
     if site.clock.monotonic() - site.beaten > 30:
-        site.host.lock(site.owner, gpus=cards(site, site.host), port=port_of(settings) or DEFAULT_PORT)
+        _ask_lock(site, settings)
         site.beaten = site.clock.monotonic()
 
 
 def clean(site: Site) -> None:
     """Clear what failed attempts of this run left; PersonError says who holds what after 90 s."""
     failed = [a.n for a in site.record.attempts if a.launched and a.outcome != "healthy"]
-    left = _until(site, lambda: _dirt(site, failed))
+    with busy(site, "making sure that the host is clean: processes, memory of the cards, leftovers"):
+        left = _until(site, lambda: _dirt(site, failed))
     if left:
         raise PersonError("; ".join(left), place=site.order.spec.name, next="free it by hand, then run again")
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from relight.attempts.asked import asked_settings, called
+from relight.attempts.busy import busy
 from relight.attempts.learn import recall
 from relight.attempts.site import Known, Site
 from relight.hosts.nodes import Nodes
@@ -19,10 +20,12 @@ from relight.words.parser import HostParser
 
 def reach(site: Site) -> Known:
     """Connect, ask what every run needs, journal it; on resume the memory seen first stays the baseline."""
-    facts = site.host.connect()
+    with busy(site, f"connecting to {site.order.spec.name}"):
+        facts = site.host.connect()
     pool = ThreadPoolExecutor(3, thread_name_prefix="reach")
     try:
-        known = _known(site, facts, pool)
+        with busy(site, "asking the host for its cards, and the engine there for its version and flags"):
+            known = _known(site, facts, pool)
     finally:
         # Who breaks off does not wait for what is still asked.
         pool.shutdown(wait=False, cancel_futures=True)

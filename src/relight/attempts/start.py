@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from relight.attempts.autopsy import with_autopsy
+from relight.attempts.busy import busy
 from relight.attempts.effects import guide_of, in_effect, remarks
 from relight.attempts.fetching import Fetching, blobs
 from relight.attempts.follow import log_of
@@ -29,8 +30,9 @@ def follow(site: Site, n: int, book: Book) -> Ending:
     if site.beaten < 0:
         # An earlier relight began this attempt: whether the cards are still ours is to be seen before anything starts.
         take(site, attempt.settings)
-    again = launch(site, attempt).again
-    status = site.host.status(site.attempt_id(n))
+    with busy(site, "starting the server on the host", n):
+        again = launch(site, attempt).again
+        status = site.host.status(site.attempt_id(n))
     with ExitStack() as stack:
         follower, *peers = (stack.enter_context(log_of(site, n, rank)) for rank in range(len(site.nodes)))
         now = site.clock.monotonic()
@@ -42,7 +44,8 @@ def follow(site: Site, n: int, book: Book) -> Ending:
         )  # fmt: skip
         ending, info = _verdict(vigil, book)
         if ending.outcome == "hung":
-            ending = with_autopsy(site, n, ending, vigil.status.tree)
+            with busy(site, "looking at what the hung server is in", n):
+                ending = with_autopsy(site, n, ending, vigil.status.tree)
         site.note("phase", n, attempt={"phases": vigil.close_phases(), "gpu_memory": tuple(vigil.memory)})
         effective = in_effect(guide_of(site.order.playbook.engine), follower.progress, info)
         said = remarks(site, attempt, effective, ending.measured) if ending.outcome == "healthy" else ()

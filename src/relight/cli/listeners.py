@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import IO, Self
 
 from rich.console import Console
@@ -37,6 +38,7 @@ class Listeners:
         self._send = send
         self._stack = ExitStack()
         self._file: IO[str] | None = None
+        self._telling = Lock()
         self._screen: Screen | None = None
 
     def __enter__(self) -> Self:
@@ -76,6 +78,10 @@ class Listeners:
 
     def emit(self, event: Event) -> None:
         """Tell everyone of `event`."""
+        with self._telling:
+            self._tell(event)
+
+    def _tell(self, event: Event) -> None:
         import structlog  # noqa: PLC0415  configured by the command
 
         data = redact_json(public(event))

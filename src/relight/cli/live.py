@@ -12,7 +12,7 @@ from relight.cli.places import open_spec, open_specs
 from relight.config.hosts import RESERVED
 from relight.hosts.interface import Host
 from relight.hosts.nodes import FOLLOWER_PATIENCE, members
-from relight.hosts.values import HttpRequest
+from relight.hosts.values import HttpRequest, Owner
 from relight.journal.files import locked
 from relight.journal.journal import stored
 from relight.words.attempt import Record
@@ -117,4 +117,5 @@ def _stopped_on(host: Host, record: Record, rank: int) -> list[str]:
         names = ", ".join(f"{p.command} (pid {p.pid}, state {p.state})" for p in left)
         raise PersonError(f"does not end: {names}", place=host.spec.name, next="reset the GPU or reboot the host")
     host.clean([status.attempt_id for status in alive])
+    host.unlock(Owner(record.run, "", "", 0))
     return [s.attempt_id.removesuffix(f"-node{rank}").rpartition(".")[2] for s in alive]

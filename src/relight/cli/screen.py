@@ -24,6 +24,7 @@ from relight.cli.screen_state import View, after, busy_with
 from relight.words.events import Event
 from relight.words.text import shown
 
+_DRAWN = {"phase", "marked"}
 _QUIET_FOR = 60.0
 _NARROW = 60
 
@@ -75,8 +76,8 @@ class Screen:
         before, self._view = self._view, after(self._view, event, now)
         if self._quiet:
             return
-        # Where the phase is on the screen already, its beginning needs no line of its own.
-        said = () if self._live and event.event == "phase" else lines(before, event, self._view)
+        # Where the phase is on the screen already, its beginning needs no line of its own, nor has a step that goes on.
+        said = () if self._live and event.event in _DRAWN else lines(before, event, self._view)
         if self._live and said:
             # What was said is not shown above what was true before it.
             self._live.refresh()

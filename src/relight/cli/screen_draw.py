@@ -50,6 +50,9 @@ def _rule(view: View, room: int) -> Text:
 def _head(view: View, now: float, room: int) -> RenderableType:
     if view.healthy_since is not None:
         return _cut(Text(f"  healthy for {_rough(now - view.healthy_since)}", "bold green"), room)
+    if view.busy:
+        passed = round(now - view.busy_since)
+        return _cut(Text.assemble((f"  {view.busy} ...", "bold"), f"  {span(passed)}" if passed > 1 else ""), room)
     if not view.alive:
         return _cut(Text(f"  {view.doing or 'reaching the host'} ...", "bold"), room)
     said = f"{_progress(view)}{_times(view, now)}"

@@ -69,7 +69,19 @@ def _asked(seen: Seen) -> tuple[Said, ...]:
     number, refused = seen.data.get("candidates"), seen.data.get("refused") or 0
     if not isinstance(number, int):
         return ()
+    if seen.data.get("why"):
+        return (("asked", f"the host's own validation could not be asked: {seen.data['why']}", "yellow"), _UNASKED)
     return (("asked", f"the host's own validation about {number}: {number - refused} pass, {refused} refused", "dim"),)
+
+
+_UNASKED = ("", "so changes are tried without it: what the engine refuses shows only in a launch", "dim")
+
+
+def _marked(seen: Seen) -> tuple[Said, ...]:
+    """Say of a step of relight's own that it goes on."""
+    if not seen.data.get("busy") or not seen.data.get("seconds"):
+        return ()
+    return ((seen.about or "run", str(seen.data.get("text") or ""), "dim"),)
 
 
 def _launched(seen: Seen) -> tuple[Said, ...]:
@@ -158,6 +170,7 @@ _SAYS: Mapping[str, Callable[[Seen], tuple[Said, ...]]] = {
     "probed": _probed,
     "asked": _asked,
     "launched": _launched,
+    "marked": _marked,
     "phase": _phase,
     "crashed": _crashed,
     "hung": _crashed,

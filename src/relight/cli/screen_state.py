@@ -23,7 +23,7 @@ class View:
     of a start, () where there is none; `lengths` is the same of this run's own launches. `launches` and `deadline` are
     the budget, of which `used` seconds went before; `began` is when the run began, `since` when the phase did. A second
     model goes through phases again: `furthest` is the last phase that was new, since `reached`. Memory is MiB on the
-    fullest card. `asked` is what a server that is ready is being asked.
+    fullest card. `asked` is what a server that is ready is being asked, `busy` a step of relight's own.
     """
 
     host: str = ""
@@ -52,6 +52,8 @@ class View:
     card: int = 0
     doing: str = ""
     asked: str = ""
+    busy: str = ""
+    busy_since: float = 0.0
     cause: Cause | None = None
     settings: Settings | None = None
     because: str = ""
@@ -72,6 +74,7 @@ def after(view: View, event: Event, now: float) -> View:
     if event.attempt is not None and event.attempt != view.attempt and event.event != "changed":
         view = replace(view, attempt=event.attempt)
     follow = _FOLLOWS.get(event.event)
+    view = replace(view, busy="")
     view = follow(view, Happened(data, now)) if follow else view
     return _memory(view, data)
 
@@ -141,6 +144,9 @@ def _entered(view: View, name: str, now: float) -> View:
 
 def _marked(view: View, it: Happened) -> View:
     """Take the last line of the log without its time: what it says is what a narrow screen has room for."""
+    busy, seconds = it.data.get("busy"), it.data.get("seconds")
+    if busy:
+        return replace(view, busy=str(busy), busy_since=it.now - (seconds if isinstance(seconds, int | float) else 0.0))
     text = str(it.data.get("text") or "")
     said = record(Line(0, 0, text)) if text.strip() else None
     line = f"{said.rank}: {said.body.strip()}" if said and said.rank else said.body.strip() if said else ""

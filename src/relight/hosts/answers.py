@@ -40,7 +40,7 @@ def read_leftover(said: Mapping[str, Any]) -> Leftover:
 def read_holder(said: Mapping[str, Any]) -> Holder:
     """Return who holds a card or port; another account may have written it."""
     owner = {**shown(dict(said["owner"])), "pid": int(said["owner"]["pid"])}
-    return Holder(said["what"], Owner(**owner), said["beat"], said.get("account", ""))
+    return Holder(said["what"], Owner(**owner), said["beat"], said.get("account", ""), said.get("frees"))
 
 
 def _exit(said: Mapping[str, Any]) -> Exit:

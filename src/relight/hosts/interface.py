@@ -167,8 +167,8 @@ class Host(Protocol):
     def lock(self, owner: Owner, *, gpus: Sequence[int], port: int | None, timeout: float = 20.0) -> tuple[Holder, ...]:
         """Take (or, called again, renew) the lock on these GPUs and this port; () when it is ours.
 
-        Otherwise nothing was taken and the holders are named. A lock is stale when it was not renewed for 120 s and
-        no attempt of its run lives.
+        Otherwise nothing was taken and the holders are named. A lock of ours is taken to every new link; without a link
+        it is free after 10 s. It is stale, too, when it was not renewed for 120 s and no attempt of its run lives.
         """
 
     def unlock(self, owner: Owner, *, timeout: float = 20.0) -> None:

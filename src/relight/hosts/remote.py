@@ -4,6 +4,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +64,7 @@ class AgentHost:
         self._met = False
         self._imported: tuple[str, ...] = ()
         self._closes = 0
+        self._locked: Mapping[str, Any] | None = None
 
     def _order(self, role: str, **more: Any) -> dict[str, Any]:
         spec = self.spec
@@ -85,7 +87,15 @@ class AgentHost:
             if self._asker is None or self._asker.broken:
                 self._asker = Asker(self._open(self._order("questions"), timeout))
                 self._met = True
+                self._lock_again(self._asker)
             return self._asker
+
+    def _lock_again(self, asker: Asker) -> None:
+        """Take what is locked to a new agent: the old one let go of it."""
+        # Who came in between is met at the next renewal.
+        if self._locked:
+            with suppress(TimeoutError):
+                asker.ask("lock", self._locked, b"", timeout=SLACK)
 
     def _ask(self, question: str, *, timeout: float, blob: bytes = b"", **arguments: Any) -> Any:
         return self._ask_raw(question, arguments, blob, timeout)[0]
@@ -311,10 +321,12 @@ class AgentHost:
         """Take or renew a lock."""
         wanted = [f"gpu {n}" for n in gpus] + ([] if port is None else [f"port {port}"])
         said = self._ask("lock", owner=vars(owner), wanted=wanted, timeout=timeout)
+        self._locked = None if said else {"owner": vars(owner), "wanted": wanted}
         return tuple(map(read_holder, said))
 
     def unlock(self, owner: Owner, *, timeout: float = 20.0) -> None:
         """Give a lock back."""
+        self._locked = None
         self._ask("unlock", owner=vars(owner), timeout=timeout)
 
     def forget(self, attempt_id: str, *, timeout: float = 60.0) -> None:

@@ -263,13 +263,15 @@ class Holder:
     """A GPU or port held by somebody else: `what` is "gpu 3" or "port 30000"; `beat` its last sign of life.
 
     `account` is the host's account that holds it, "" where that is the one we are logged in as. The host vouches for
-    it; what `owner` says is that account's own word.
+    it; what `owner` says is that account's own word. `frees` is in how many seconds it is free where the owner's link
+    ended and no server of its run lives: the owner is gone, unless it is back by then; None for every other.
     """
 
     what: str
     owner: Owner
     beat: float
     account: str = ""
+    frees: float | None = None
 
     @property
     def who(self) -> str:

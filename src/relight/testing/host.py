@@ -89,6 +89,7 @@ class ScriptedHost:
 
     `orders` are the launches as they came (one per attempt id); `asked` names every question in order. More than
     `limit` questions raise TooManyQuestionsError. `validator` answers argument validation (None: it cannot be asked).
+    `leaving` is when (epoch seconds) what runs hold is free whose relight is gone.
     `growing` are files that grow by so many bytes a second; folders list them beside `files`.
     """
 
@@ -111,6 +112,7 @@ class ScriptedHost:
     played: dict[str, Played] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     locks: dict[str, Owner] = field(default_factory=dict)
+    leaving: dict[str, float] = field(default_factory=dict)
     connected: bool = False
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -348,7 +350,10 @@ class ScriptedHost:
         """Take or renew a lock."""
         self._note("lock")
         wanted = [f"gpu {n}" for n in gpus] + ([] if port is None else [f"port {port}"])
-        others = [Holder(w, self.locks[w], self.clock.now()) for w in wanted if w in self.locks]
+        now = self.clock.now()
+        frees = {run: until - now for run, until in self.leaving.items()}
+        self.locks = {what: held for what, held in self.locks.items() if frees.get(held.run, 1.0) > 0}
+        others = [Holder(w, held, now, frees=frees.get(held.run)) for w in wanted if (held := self.locks.get(w))]
         taken = tuple(h for h in others if h.owner.run != owner.run)
         if not taken:
             self.locks.update(dict.fromkeys(wanted, owner))

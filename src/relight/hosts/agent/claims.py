@@ -81,6 +81,16 @@ def release(site: Site, run: str) -> None:
         os.unlink(path)
 
 
+def let_go_claim(site: Site, run: str, seconds: float) -> None:
+    """Let the claim of a run count for so many seconds more, and as long as a server of it lives."""
+    folder = claims_folder()
+    path = claim_path(folder, site, run) if folder else ""
+    old = read_claim(path) if path else None
+    if old:
+        beat = time.monotonic() - CLAIM_STALE + seconds
+        publish(path, dict(old, servers=live_servers(site, run), beat=beat, left=True))
+
+
 def note_server(site: Site, run: str) -> None:
     """Add the server that was just started to the claim of its run: it counts as long as that lives."""
     folder = claims_folder()
@@ -175,6 +185,7 @@ def checked_claim(said: Any) -> dict[str, Any]:
         "beat": float(said["beat"]),
         "at": float(said["at"]),
         "held": bool(said["held"]),
+        "left": bool(said.get("left")),
     }
 
 
@@ -184,4 +195,9 @@ def counts(found: dict[str, Any]) -> bool:
         return False
     if 0 <= time.monotonic() - found["beat"] < CLAIM_STALE:
         return True
+    return has_server(found)
+
+
+def has_server(found: dict[str, Any]) -> bool:
+    """Say whether a server of the account that made a claim lives."""
     return any(is_alive(pid, start) and owner_of(pid) == found["uid"] for pid, start in found["servers"])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from contextlib import suppress
 from typing import Any
 
 from relight.hosts.agent.attempts import ask_attempts
-from relight.hosts.agent.claims import claim, release
-from relight.hosts.agent.folders import Site, boot_id, flocked, make_private, read_json, write_json
+from relight.hosts.agent.claims import claim, has_server, let_go_claim, release
+from relight.hosts.agent.folders import Refused, Site, boot_id, flocked, make_private, read_json, write_json
 
 STALE = 120.0
+LEFT = 10.0  # seconds that are left to a run whose agent ended: a link that was cut is made again sooner
+ME = secrets.token_hex(8)
+HELD: set[str] = set()  # the files of the locks that this agent wrote
 
 
 def ask_lock(site: Site, owner: dict[str, Any], wanted: list[str]) -> list[dict[str, Any]]:
@@ -27,21 +31,41 @@ def ask_lock(site: Site, owner: dict[str, Any], wanted: list[str]) -> list[dict[
         claims = [] if taken else claim(site, owner, wanted)
         taken += [dict(other, what=what) for other in claims for what in other["wanted"] if what in wanted]
         if taken:
-            return [
-                {"what": t["what"], "owner": t["owner"], "beat": t["at"], "account": t.get("account", "")}
-                for t in taken
-            ]
+            return [described_lock(site, lock) for lock in taken]
         beat = {"owner": owner, "wanted": wanted, "boot": boot_id(), "beat": time.monotonic(), "at": time.time()}
-        write_json(lock_file(folder, owner), beat)
+        write_json(lock_file(folder, owner), dict(beat, agent=ME))
+        HELD.add(lock_file(folder, owner))
     return []
+
+
+def described_lock(site: Site, lock: dict[str, Any]) -> dict[str, Any]:
+    """Return a lock that is in the way as the answer shows it."""
+    served = has_server(lock) if "uid" in lock else lock["owner"]["run"] in running_runs(site)
+    frees = max(0.0, lock["beat"] + STALE - time.monotonic()) if lock.get("left") and not served else None
+    told = {"what": lock["what"], "owner": lock["owner"], "beat": lock["at"], "frees": frees}
+    return dict(told, account=lock.get("account", ""))
 
 
 def ask_unlock(site: Site, owner: dict[str, Any]) -> None:
     """Give back what a run holds."""
     folder = make_private(os.path.join(site.workdir, "locks"))
+    HELD.discard(lock_file(folder, owner))
     with suppress(OSError):
         os.unlink(lock_file(folder, owner))
     release(site, owner["run"])
+
+
+def let_go(site: Site) -> None:
+    """Leave what this agent locked: its relight is gone, or comes back within LEFT seconds."""
+    folder = os.path.join(site.workdir, "locks")
+    while HELD:
+        path = HELD.pop()
+        with suppress(OSError, Refused), flocked(os.path.join(folder, ".guard")):
+            lock = read_json(path)
+            # Where the link was made again already, another agent has renewed it.
+            if lock and lock.get("agent") == ME:
+                write_json(path, dict(lock, left=True, beat=time.monotonic() - STALE + LEFT))
+                let_go_claim(site, lock["owner"]["run"], LEFT)
 
 
 def lock_file(folder: str, owner: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from relight.hosts.agent.folders import Refused, Site, expand
 from relight.hosts.agent.frames import pack_frame, read_frame
 from relight.hosts.agent.launch import ask_launch
 from relight.hosts.agent.leftovers import ask_clean, ask_forget, ask_leftovers, ask_usage
-from relight.hosts.agent.locks import ask_lock, ask_unlock
+from relight.hosts.agent.locks import ask_lock, ask_unlock, let_go
 from relight.hosts.agent.logs import LogFeed, ask_keep, ask_read_file, ask_read_log
 from relight.hosts.agent.probes import (
     ask_clock,
@@ -36,6 +36,7 @@ from relight.hosts.agent.supervise import supervise
 
 HEARTBEAT = 0.5
 GIVE_UP = 120.0  # seconds in which the channel takes no byte
+IN_ORDER = ("lock", "unlock")
 QUESTIONS: dict[str, Callable[..., Any]] = {
     function.__name__[4:]: function
     for function in (
@@ -55,7 +56,7 @@ def begin(stdin: BinaryIO, source: bytes) -> None:
         return
     workdir = os.path.abspath(expand(order["workdir"]))
     site = Site(workdir, order["python"], order["env"], order["gpus"], source)
-    channel = Channel(bytes.fromhex(order["marker"]))
+    channel = Channel(bytes.fromhex(order["marker"]), lambda: let_go(site))
     if order["role"] == "log":
         LogFeed(site, order, channel.send).stay(stdin.fileno())
     else:
@@ -65,8 +66,9 @@ def begin(stdin: BinaryIO, source: bytes) -> None:
 class Channel:
     """The way back. The real stdout is kept to ourselves: nothing else may write there."""
 
-    def __init__(self, marker: bytes) -> None:
+    def __init__(self, marker: bytes, leave: Callable[[], None]) -> None:
         self._fd = os.dup(1)
+        self._leave = leave
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.set_blocking(self._fd, False)
@@ -82,23 +84,34 @@ class Channel:
         with self._guard:
             while view:
                 if not select.select([], [self._fd], [], GIVE_UP)[1]:
-                    os._exit(3)
+                    self.end(3)
                 try:
                     view = view[os.write(self._fd, view[:65536]) :]
                 except BlockingIOError:
                     continue
                 except OSError:
-                    os._exit(3)
+                    self.end(3)
+
+    def end(self, status: int) -> None:
+        """End the process, and with it what it holds for its relight."""
+        self._leave()
+        os._exit(status)
 
 
 def answer_questions(site: Site, stdin: BinaryIO, channel: Channel) -> None:
-    """Answer each question in a thread of its own: a slow one does not hold up the next."""
+    """Answer each question in a thread of its own: a slow one does not hold up the next.
+
+    What is locked and given back happens in the order in which it was asked for.
+    """
     threading.Thread(target=beat, args=(channel,), daemon=True).start()
     while True:
         frame = read_frame(stdin.read)
         if frame is None:
-            os._exit(0)
-        threading.Thread(target=answer, args=(site, channel, *frame), daemon=True).start()
+            channel.end(0)
+        elif frame[0]["ask"] in IN_ORDER:
+            answer(site, channel, *frame)
+        else:
+            threading.Thread(target=answer, args=(site, channel, *frame), daemon=True).start()
 
 
 def beat(channel: Channel) -> None:
