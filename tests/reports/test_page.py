@@ -239,3 +239,17 @@ def test_what_only_tells_more_stands_behind_every_repair() -> None:
 
     assert all(f"way {i}" in told for i in range(5))
     assert told.index("way 4") < told.index("to learn more (it mends nothing): it waits")
+
+
+def test_the_line_that_says_why_is_shown_with_its_source_however_far_away() -> None:
+    assert CAPTURE_OOM.cause is not None
+    assert CAPTURE_OOM.cause.line is not None
+    why = CAPTURE_OOM.cause.line + 50
+    around = [LogLine(why + 1, "   22 | #include <x.h>"), LogLine(why + 9, "far away")]
+
+    told = page.render(replace(CAPTURE_OOM, details=(LogLine(why, "a.h:22: error: no x.h"),)), around)
+
+    assert f"{why} > a.h:22: error: no x.h" in told
+    assert "#include <x.h>" in told
+    assert "^ why" in told
+    assert "far away" not in told

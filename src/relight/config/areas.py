@@ -10,7 +10,7 @@ from relight.config.signatures import only_keys, read_remedy, regexes, tables, t
 from relight.words.area import Area, Areas
 from relight.words.errors import UsageError
 
-KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind", "asynchronous", "on_device")
+KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind", "asynchronous", "on_device", "compiled", "compilers")
 AREA_KEYS = (
     "name", "flags", "variables", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "parts",
     "excludes", "remedy",

@@ -58,6 +58,11 @@ class Place:
         return not (_among(self.kind, self.areas.late) or _any(self.areas.asynchronous, self.text))
 
     @property
+    def compiled(self) -> bool:
+        """Say whether a compiler tells why."""
+        return _among(self.kind, self.areas.compiled)
+
+    @property
     def bare_carrier(self) -> bool:
         """Say whether frames show what carries layers to have failed by itself."""
         return self.sure and any(a.excludes for a in self.inside) and not any(a.layer for a in self.inside)
@@ -238,7 +243,8 @@ def _asks_for_what_runs(repair: Repair, owners: Sequence[Area], place: Place) ->
     """Say whether a repair names the very backend whose code the frames show: that would change nothing."""
     inside = [frame for frame in place.frames if any(_any(area.frames, frame) for area in owners)]
     words = [re.escape(value) for value in repair.set.values() if isinstance(value, str) and value]
-    return any(re.search(rf"/{word}(?:_\w+)?_backend\.py |/{word}_ops/", frame) for word in words for frame in inside)
+    code = [re.compile(rf"/{word}(?:_\w+)?_backend\.py |/{word}_ops/|_runner/{word}\.py ") for word in words]
+    return any(regex.search(frame) for regex in code for frame in inside)
 
 
 def area_repairs(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from relight.diagnosis.evidence import Evidence
 from relight.diagnosis.match import Claim, Matcher, bounded
@@ -18,6 +19,7 @@ _INSIDE = re.compile(
     r"\b(?P<type>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*)|\((?P<q>['\"])(?P<quoted>.*?)(?P=q),?\))"
 )
 _BAD = re.compile(r"(?i)exception|crash|fatal|fail|error|died|abort")
+_COMPILER = re.compile(r"(?:^|[:)] )(?:fatal )?error: |\bptxas\b.{0,200}\b(?:error|fatal)\s*: |\bnvcc fatal\s*: ")
 _RAISE = re.compile(r"\s*raise \w+\(")
 """Source that a traceback shows; the exception it raises stands elsewhere."""
 _BUILT_IN = re.compile(r"(?:\w+\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)|OutOfResources)$")
@@ -81,13 +83,19 @@ def _judged(block: Block, evidence: Evidence, matcher: Matcher) -> Candidate:
 def _texts(block: Block) -> dict[str, None]:
     """Return the ways to read an exception: as printed, after what the log says before it, as one of a plain type.
 
-    An assertion that says nothing is read with the line that asserts.
+    An assertion that says nothing is read with the line that asserts, the output of a build by what its compiler says.
     """
     text = block.text()
     said = [f"{block.prefix} {text}"] if block.prefix and block.frames else []
     plain = [f"Exception: {text.partition(': ')[2]}"] if block.frames and not _BUILT_IN.match(block.type) else []
     condition = [f"{text}: {block.frames[-1].text}"] if block.frames and text == "AssertionError" else []
-    return dict.fromkeys((text, block.text(""), *said, *plain, *condition))
+    return dict.fromkeys((text, block.text(""), *said, *plain, *condition, *_compilers(block)))
+
+
+def _compilers(block: Block) -> list[str]:
+    """Return the first line of a long message that a compiler wrote of an error."""
+    told = (rec.body.strip() for rec in block.more if _COMPILER.search(bounded(rec.body)))
+    return [f"{block.type}: {line}" for line in islice(told, 1)]
 
 
 def _phase_of(block: Block, evidence: Evidence) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from relight.diagnosis.areas import Place, place_of
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
+from relight.diagnosis.details import details, told
 from relight.diagnosis.draft import situated, with_draft
 from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
@@ -141,6 +142,9 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
     blames = _blames((*cause.blames, *place.blamed), summed)
     cause = replace(cause, late=True, confidence=min(cause.confidence, LATE)) if place.late else cause
     read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
+    said = details(root, evidence, place.areas)
+    own = (LogLine(root.record.number, root.record.body),) if place.compiled and not said else ()
+    cause = replace(cause, summary=told(said or own, cause.summary))
     repairs = right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed)
     return replace(
         base,
@@ -154,6 +158,7 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),
         memory=summed.sentences,
+        details=said,
     )
 
 

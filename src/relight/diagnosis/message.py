@@ -13,7 +13,7 @@ _FLAG = re.compile(
     r"(?<![\w-])[`'\"]?--(?P<flag>[a-z][a-z0-9]*(?:[-_][a-z0-9.]+)*)[`'\"]?"
     r"(?:(?:=|\s+(?:to\s+|=\s*|is\s+)?|\s*<)[`'\"]?(?P<value>-?[A-Za-z0-9][\w./+-]*|\{[^}]*\})[`'\"]?)?"
 )
-_ENV = re.compile(r"\b(?P<name>(?:[A-Z][A-Z0-9]*_)+[A-Z0-9]+)\s*(?:=|\s+to\s+)\s*[`'\"]?(?P<value>[\w./:+-]+)")
+_ENV = re.compile(r"(?<![-\w])(?P<name>(?:[A-Z][A-Z0-9]*_)+[A-Z0-9]+)\s*(?:=|\s+to\s+)\s*[`'\"]?(?P<value>[\w./:+-]+)")
 _DO = re.compile(
     r"\b(?:use|using|set|setting|pass|passing|add|adding|specify|try|provide|enable|need|needs|requires?|required"
     r"|switch|consider|increase|decrease|reduce|lower|raise|must be|should be|either"

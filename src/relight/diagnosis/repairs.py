@@ -34,7 +34,8 @@ def repairs_for(
     signature = root.claim.signature if root.claim else None
     kind = signature.kind if signature else "unknown"
     told = usage_repairs(kind, facts, given) if family(kind) == "args" else []
-    text = bounded(root.text)
+    # The output of a build is no advice: its commands are full of flags and variables.
+    text = bounded(root.record.body if place and place.compiled else root.text)
     spoken = family(kind) not in {"oom", "hardware", "hang"}
     if not told and spoken:
         told = message_repairs(text, given)

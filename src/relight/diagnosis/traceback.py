@@ -32,6 +32,7 @@ _RAISING = re.compile(r"^(?:assert\b|raise (?P<type>\w+)\b)")
 _BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)$")
 _CODE = re.compile(r"[a-z]+[A-Z]\w*$")
 """A library's name of an error (ncclSystemError): printed as part of a message, never as an exception's type."""
+_STEP = re.compile(r"\[\d+/\d+\] ")
 LONGEST_MESSAGE = 60
 """Lines of one exception's message that are kept."""
 
@@ -187,6 +188,8 @@ class Reader:
             self.taken.add(rec.number)
         elif self._last and self._message_open and self._continued(self._last, rec):
             self._last.more.append(rec)
+        elif self._message_open and _STEP.match(body):
+            pass  # a build tells its steps between what it says
         else:
             self._message_open = False
 

@@ -12,6 +12,8 @@ _AROUND = 12
 _GUARDS = 3
 _LAST = 6
 _DETAILS = "its details"
+_WHY = "why"
+_FOLLOWING = 2
 _MESSAGE = 4
 """Lines after the one that names an exception that may still be its message."""
 _TELLING = 2
@@ -28,7 +30,7 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
     """Return the lines of the log that show the cause, the cause marked with `note`; None if there is none."""
     cause = diagnosis.cause
     # What stands around is as it is in the log; evidence is stripped.
-    lines = {e.line: _framed(e.text) for e in (*diagnosis.evidence, *around)}
+    lines = {e.line: _framed(e.text) for e in (*diagnosis.evidence, *around, *diagnosis.details)}
     if cause and cause.line is not None:
         lines.setdefault(cause.line, cause.text)
     elif cause and cause.text and not lines:
@@ -36,10 +38,21 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
     if not lines:
         return None
     line = cause.line if cause else None
-    chosen = _nearest(lines, line)
+    apart = {e.line for e in diagnosis.details}
+    chosen = sorted({*_nearest(_without(lines, apart), line), *_with_next(apart, lines)})
     details = _details(cause, lines) if cause else set()
-    rows = [Row(n, lines[n], _marks(lines[n], note if n == line else _DETAILS * (n in details))) for n in chosen]
+    said = {**dict.fromkeys(details, _DETAILS), **dict.fromkeys(apart, _WHY)}
+    rows = [Row(n, lines[n], _marks(lines[n], note if n == line else said.get(n, ""))) for n in chosen]
     return Excerpt("evidence", _place(diagnosis.log, line or chosen[0]), _with_gaps(rows))
+
+
+def _without(lines: Mapping[int, str], apart: set[int]) -> Mapping[int, str]:
+    return {n: text for n, text in lines.items() if n not in apart}
+
+
+def _with_next(apart: set[int], lines: Mapping[int, str]) -> set[int]:
+    """Return lines with what follows each at once, as far as that is given: the source it is about."""
+    return apart | {n + i for n in apart for i in range(1, _FOLLOWING + 1) if lines.get(n + i, "").strip()}
 
 
 def _marks(text: str, note: str) -> tuple[tuple[int, int, str], ...]:

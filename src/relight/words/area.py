@@ -40,6 +40,7 @@ class Areas:
     kernels; for `bare` kinds only what can be switched off is. `late` kinds show after the kernel that failed, so the
     place is a hint only; for `blind` kinds what is suspect may be left away without a word about it. `asynchronous` are
     regexes of messages that the next call reports, whichever that is, `on_device` of what the failing kernel prints.
+    For `compiled` kinds a line that one of `compilers` fits says why.
     """
 
     all: tuple[Area, ...] = ()
@@ -51,3 +52,5 @@ class Areas:
     blind: tuple[str, ...] = ()
     asynchronous: tuple[str, ...] = ()
     on_device: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
+    compilers: tuple[str, ...] = ()

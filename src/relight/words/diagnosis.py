@@ -106,7 +106,10 @@ class Want:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One log, diagnosed. `next` is what a person can do, where the signature says so."""
+    """One log, diagnosed. `next` is what a person can do, where the signature says so.
+
+    `details` are lines apart from the cause that say why.
+    """
 
     log: str
     verdict: Verdict
@@ -121,3 +124,4 @@ class Diagnosis:
     memory: tuple[str, ...] = ()
     wants: tuple[Want, ...] = ()
     next: str = ""
+    details: tuple[LogLine, ...] = ()
