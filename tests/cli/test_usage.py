@@ -1,5 +1,6 @@
 """Wrong usage, wrong files, and what is said about them (CONTRACT.md section 1)."""
 
+import ast
 import json
 import os
 import subprocess
@@ -14,10 +15,12 @@ from relight.cli import logging
 from relight.cli import main as cli
 from relight.cli.main import COMMANDS, failed
 from relight.cli.manual import cli_page
+from relight.cli.playbooks import existing
 from relight.cli.schema import SCHEMAS, schema_of
 from tests.cli.conftest import Relight
 
 ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "relight"
 HELP = "from relight.cli.main import run; run(['--help'])"
 PLAYBOOK = 'name = "x"\n[flags]\nmodel-path = "m"\n'
 
@@ -98,7 +101,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "resume of nothing": (["retry", "--resume", "x"], "no run 'x'"),
     "lab among several": (["retry", "play.toml", "--host", "a", "--host", "lab"], "relight lab --nodes 2"),
     "no duration": (["retry", "play.toml", "--host", "h", "--deadline", "8 hours"], "90s, 45m, 8h or 1h30m"),
-    "no launches": (["retry", "play.toml", "--host", "h", "--max-attempts", "0"], "x>=1"),
+    "no launches": (["retry", "play.toml", "--host", "h", "--max-attempts", "0"], "--max-attempts: 0 is not 1 or more"),
     "set without value": (["retry", "play.toml", "--host", "h", "--set", "tp-size"], "NAME=VALUE"),
     "set and unset": (["retry", "play.toml", "--host", "h", "--set", "a=1", "--unset", "a"], "set and unset"),
     "secret in set": (["retry", "play.toml", "--host", "h", "--set", "api-key=planted"], "secret-flags"),
@@ -121,6 +124,21 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "an argument that is missing": (["diagnose"], "relight diagnose: LOG... is missing"),
     "a choice that is missing": (["completion"], "(one of bash, zsh, fish)"),
     "no whole number": (["retry", "play.toml", "--host", "h", "--max-attempts", "few"], "'few' is not a whole number"),
+    "a value that is missing": (["retry", "play.toml", "--host"], "relight retry: --host needs a value behind it"),
+    "a value missing in a group": (["playbook", "new", "x", "--from"], "relight playbook new: --from needs a value"),
+    "a group's unknown command": (["playbook", "chek"], "relight playbook: no command 'chek' (did you mean 'check'?"),
+    "an option before a group's": (["playbook", "--state", "x"], "relight playbook COMMAND --state"),
+    "one argument too many": (["runs", "x"], "relight runs: one argument too many: x (see `relight runs --help`)"),
+    "an unknown choice": (["completion", "tcsh"], "SHELL: 'tcsh' is not one of"),
+    "a scenario nearly named": (["lab", "--scenario", "stori"], "no scenario 'stori' (did you mean 'story'?"),
+    "events into a folder": (["retry", "play.toml", "--host", "h", "--events", "books"], "is a folder (name a file in"),
+    "a playbook that is no text": (["retry", "bytes.toml", "--host", "lab"], "is no text in UTF-8 (save it as UTF-8"),
+    "no variable's name": (["retry", "play.toml", "--host", "h", "--env", "1X=3"], "as in NCCL_DEBUG"),
+    "a folder without playbooks": (["playbook", "check", "nothing"], "no .toml file is in this folder"),
+    "a line that says nothing": (
+        ["playbook", "new", "a", "--from", "hi.log:1"],
+        "hi.log:1: this line makes no signature",
+    ),
     "a log on no host": (["diagnose", "nohost:/a.log"], "nohost:/a.log: no such file, and no host 'nohost'"),
 }
 
@@ -131,6 +149,9 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "typo.toml").write_text(PLAYBOOK + "[helth]\n")
     (tmp_path / "h.toml").write_text('[hosts.rtx8]\naddress = "gpu1"\n')
     (tmp_path / "empty.log").write_text("")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "hi.log").write_text("hi\n")
+    (tmp_path / "nothing").mkdir()
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "one.toml").write_text(PLAYBOOK)
 
@@ -268,3 +289,55 @@ def test_help_is_there_at_once() -> None:
         return used.children_user + used.children_system
 
     assert min(once() for _ in range(5)) < 0.5
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("words", [["--signatures", "nowhere"], ["--signatures", "books"], ["--events", "books"]])
+def test_what_is_wrong_with_a_file_that_was_named_is_found_before_there_is_a_run(
+    relight: Relight, tmp_path: Path, words: list[str]
+) -> None:
+    done = relight("deploy", "play.toml", "--host", "rtx8", "--hosts", "h.toml", *words)
+
+    assert done.status == 2
+    assert not (tmp_path / "state" / "runs").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_a_line_that_makes_no_signature_leaves_no_file(relight: Relight, tmp_path: Path) -> None:
+    relight("playbook", "new", "a", "--from", "hi.log:1", "-o", "out")
+
+    assert not (tmp_path / "out" / "a.toml").exists()
+
+
+def test_a_check_with_warnings_does_not_say_that_all_is_well(relight: Relight, tmp_path: Path) -> None:
+    (tmp_path / "warned.toml").write_text('name = "x"\n[flags]\nmodel-path = "m"\nmodel-pth = "n"\n')
+
+    done = relight("playbook", "check", "warned.toml")
+
+    assert (done.status, done.out.splitlines()[-1]) == (0, "1 file: 1 warning")
+
+
+def test_the_demo_is_found_from_everywhere(relight: Relight, tmp_path: Path) -> None:
+    done = relight("playbook", "check", existing(Path("demo.toml")))
+
+    assert (done.status, (tmp_path / "demo.toml").exists()) == (0, False)
+
+
+def errors_without_a_next_action(path: Path) -> list[str]:
+    called = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    ours = {"UsageError", "PersonError", "UnreachableError"}
+    raised = [node for node in called if isinstance(node.func, ast.Name) and node.func.id in ours]
+    bare = [node for node in raised if not {"next", None} & {word.arg for word in node.keywords}]
+    return [f"{path.name}:{node.lineno}" for node in bare]
+
+
+def test_every_error_says_what_to_do_next() -> None:
+    assert [bare for path in sorted(SRC.rglob("*.py")) for bare in errors_without_a_next_action(path)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "playbook"])
+def test_the_help_of_every_command_ends_with_examples_that_are_commands(relight: Relight, name: str) -> None:
+    examples = relight(name, "--help").out.partition("\n  Example")[2].splitlines()[1:]
+
+    assert examples
+    assert all("relight" in line for line in examples if line.strip())

@@ -1,5 +1,6 @@
 """A broken signature is refused with the place and what is allowed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,20 @@ def test_a_good_file_is_a_signature_named_like_it(tmp_path: Path) -> None:
         ("env.disk", "env.disc", "is not known"),
         ("the moon is full", "[ab]", "no text of 6"),
         ("the moon is full", "the (moon", "does not compile"),
-        ("[[sample]]", "[sample]", "must be written"),
+        ("[[sample]]", "[sample]", "is no list of tables"),
         ('log = "the moon is full"', 'log = "x"\nline = 2', "line = 2 names no text"),
+        ('log = "the moon is full"', "log = [3]", "log must be a text"),
+        ('kind = "env.disk"', "", "kind is missing"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\nadd = { a = "x" }\n[[sample]]', "add: a is 'x' (write a number)"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\nscale = { a = true }\n[[sample]]', "scale: a is True (write a number)"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\nbounds = { a = [1] }\n[[sample]]', "write [LOWEST, HIGHEST]"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\nbounds = { a = [1, "b"] }\n[[sample]]', "bounds: a is 'b'"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\nwait = "10s"\n[[sample]]', "wait is '10s'"),
+        ("[[sample]]", '[[remedy]]\nwhy = "w"\ncost = "low"\n[[sample]]', "cost is 'low'"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says.replace("[", r"\[")):
+    with pytest.raises(UsageError, match=re.escape(says)):
         load_signature(write(tmp_path, GOOD.replace(old, new, 1)))
 
 

@@ -139,7 +139,7 @@ def test_the_snippet_is_a_hosts_table(tmp_path: Path) -> None:
 
 
 def test_an_unknown_scenario_starts_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown scenario 'none-such'"):
+    with pytest.raises(UsageError, match="no scenario 'none-such'"):
         lab.open(tmp_path, "none-such")
 
     assert list(tmp_path.iterdir()) == []

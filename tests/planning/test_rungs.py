@@ -148,7 +148,7 @@ def test_a_typo_in_what_is_protected_or_allowed_is_wrong_usage(named: dict[str, 
 
 
 def test_a_typo_in_unset_is_wrong_usage() -> None:
-    with pytest.raises(UsageError, match="--unset --tp-sise"):
+    with pytest.raises(UsageError, match="--unset tp-sise: --tp-sise"):
         launch(playbook(flags={"model-path": "m"}), world=replace(WORLD, overrides=Change(unset=("tp-sise",))))
 
 

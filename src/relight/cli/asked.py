@@ -1,5 +1,6 @@
 """What a call of deploy or retry asks for, before any file is read."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -50,7 +51,8 @@ class Asked:
     def checked(self, *, json: bool) -> "Asked":
         """Return this call, or raise UsageError for what cannot go together."""
         if self.events == "-" and json:
-            raise UsageError("stdout can carry the events or the record, not both", place="--events -")
+            then = "write the events to a file, or leave --format json out"
+            raise UsageError("stdout can carry the events or the record, not both", place="--events -", next=then)
         self._events_can_be_written()
         if self.resume:
             self._resumes_alone()
@@ -64,9 +66,14 @@ class Asked:
         return self
 
     def _events_can_be_written(self) -> None:
-        folder = Path(self.events or "-").expanduser().parent
-        if not folder.is_dir():
-            raise UsageError(f"no such folder: {folder}", place=f"--events {self.events}", next="make it first")
+        path = Path(self.events or "-").expanduser()
+        place = f"--events {self.events}"
+        if not path.parent.is_dir():
+            raise UsageError(f"no such folder: {path.parent}", place=place, next="make it first")
+        if path.is_dir():
+            raise UsageError("is a folder", place=place, next="name a file in it")
+        if self.events not in {None, "-"} and not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UsageError("may not be written", place=place, next="name another file")
 
     def _resumes_alone(self) -> None:
         given = {

@@ -8,7 +8,7 @@ from relight.cli import complete
 from relight.cli.options import HOST, PATH, Common, common, examples, repeated
 
 
-@click.command(epilog=examples("relight check qwen.toml --host rtx8"))
+@click.command(epilog=examples("relight check qwen.toml --host rtx8", "relight check qwen.toml --host a --host b"))
 @click.argument("playbook", type=PATH, metavar="PLAYBOOK")
 @repeated("--host", "names", metavar="NAME", complete=complete.host_names, help=HOST, required=True)
 @repeated("--set", "sets", metavar="FLAG=VALUE", complete=complete.assignments, help="As for retry.")

@@ -2,7 +2,7 @@
 
 import click
 
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 
 SHELLS = ("bash", "zsh", "fish")
@@ -13,7 +13,7 @@ _WHERE = {
 }
 
 
-@click.command()
+@click.command(epilog=examples(*(line for shell in SHELLS for line in [_WHERE[shell]])))
 @click.argument("shell", type=click.Choice(SHELLS))
 @common()
 def completion(shared: Common, *, shell: str) -> int:

@@ -44,25 +44,41 @@ def _run_options(command: F) -> F:
     return command
 
 
-@click.command(epilog=examples("relight deploy qwen.toml --host rtx8 --set port=30001"))
+@click.command(
+    epilog=examples(
+        "relight deploy qwen.toml --host rtx8 --set port=30001",
+        "relight deploy qwen.toml --host rtx8 --dry-run",
+    )
+)
 @_run_options
 @common()
 def deploy(shared: Common, **given: Any) -> int:
     """Launch once, to a verdict.
 
     On failure the diagnosis is printed, and the step `retry` would take next.
+
+    Exit status: 0 healthy, 1 failed, 2 wrong usage or file, 3 host unreachable, 5 needs a person, 6 busy,
+    130 interrupted.
     """
     return _work(shared, Asked(mode="deploy", **given))
 
 
-@click.command(epilog=examples("relight retry demo.toml --host lab", "relight retry --resume 20261129"))
+@click.command(
+    epilog=examples(
+        "relight retry demo.toml --host lab             (a whole run without any hardware)",
+        "relight retry qwen.toml --host rtx8 --deadline 8h --notify mailto://me:PASSWORD@example.com",
+        "relight retry qwen.toml --host rtx8 --keep     (stay, and repair when the server dies)",
+        "relight retry --resume 20261129",
+    )
+)
 @_run_options
 @click.option("--keep", is_flag=True, help="Stay after success, and repair when the server dies.")
 @common()
 def retry(shared: Common, **given: Any) -> int:
     """Launch, diagnose, change the smallest set of flags, relaunch: until healthy, or every option was tried.
 
-    Exit status: 0 healthy, 1 exhausted, 4 budget spent, 5 needs a person, 6 busy, 130 interrupted.
+    Exit status: 0 healthy, 1 every option was tried, 2 wrong usage or file, 3 host unreachable, 4 budget spent,
+    5 needs a person, 6 busy, 130 interrupted (the server keeps its state; --resume goes on).
     """
     return _work(shared, Asked(mode="retry", **given))
 

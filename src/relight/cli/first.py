@@ -18,7 +18,10 @@ ROOM = 0.85
 
 @dataclass(frozen=True)
 class Offer:
-    """What a host has: the interpreter chosen, the others with the engine, cards and models."""
+    """What a host has: the interpreter chosen, the others with the engine, cards and models.
+
+    `found` says that the engine was found in the interpreter chosen.
+    """
 
     spec: HostSpec
     python: str
@@ -27,6 +30,7 @@ class Offer:
     gpus: tuple[Gpu, ...] = ()
     models: tuple[ModelThere, ...] = ()
     stand_in: bool = False
+    found: bool = True
 
     @property
     def name(self) -> str:
@@ -58,12 +62,18 @@ def first_hosts(offer: Offer) -> str:
     lines = [_GONE] if spec.name == RESERVED else []
     lines += [f"[hosts.{offer.name}]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in rows.items() if value is not None]
-    lines += [f"# {offer.version or 'a version that is not known'} of SGLang is in {offer.python}"]
+    lines += [f"# {_engine(offer)}"]
     lines += [f"# also there: {other.path} ({other.version or 'version unknown'})" for other in offer.others]
     lines += [f"# GPUs: {_cards(offer.gpus)}"]
     if spec.env:
         lines += ["", f"[hosts.{offer.name}.env]", *(f"{n} = {json.dumps(v)}" for n, v in spec.env.items())]
     return "\n".join(lines) + "\n"
+
+
+def _engine(offer: Offer) -> str:
+    if not offer.found:
+        return f"no SGLang was found in {offer.python}: name the interpreter that has it"
+    return f"SGLang {offer.version or 'of a version that is not known'} is in {offer.python}"
 
 
 def _cards(gpus: tuple[Gpu, ...]) -> str:

@@ -7,7 +7,7 @@ from itertools import combinations
 from relight.cli.findings import Finding, Severity
 from relight.planning import parse_rung
 from relight.planning.settings import put_together, unfit
-from relight.planning.typos import misnamed
+from relight.planning.typos import misnamed, place_of
 from relight.words.knowledge import Knowledge
 from relight.words.parser import HostParser
 from relight.words.playbook import Lever, Playbook
@@ -98,7 +98,7 @@ def name_findings(
 ) -> Iterator[Finding]:
     """Yield the flags that are protected, allowed or unset by a name that no version knows."""
     for fault in misnamed(playbook, overrides, parser, knowledge):
-        yield Finding(severity, playbook.path or playbook.name, fault.text, fault.next)
+        yield Finding(severity, place_of(fault, playbook, overrides), fault.text, fault.next)
 
 
 def _fault(case: Case, fault: parse_rung.Finding) -> Finding:

@@ -24,7 +24,13 @@ _OF_THE_LAB = re.compile(r"/lab-[0-9a-f]{8}/opt/")
 _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>[A-Za-z0-9_.:-]+?)(?::(?P<port>\d{1,5}))?")
 
 
-@click.command(epilog=examples("relight init root@gpu1.example.com -o ."))
+@click.command(
+    epilog=examples(
+        "relight init root@gpu1.example.com -o .",
+        "relight init local",
+        "relight init lab   (what it prints, without any hardware)",
+    )
+)
 @click.argument("target", metavar="HOST_OR_ADDRESS", shell_complete=complete.host_names)
 @click.option("--name", metavar="NAME", help="How to call the host [default: from its address].")
 @click.option("--python", metavar="PATH", help="The interpreter there [default: the one with the newest SGLang].")
@@ -37,6 +43,7 @@ def init(shared: Common, *, target: str, name: str | None, python: str | None, o
     """
     with _spec(shared, target, name) as spec, open_spec(spec) as host:
         offer = look(host, spec, python)
+        _runs(host, offer.python if python else "")
     hosts, playbook = first_hosts(offer), first_playbook(offer)
     if output:
         _write(output / "hosts.toml", hosts)
@@ -49,6 +56,13 @@ def init(shared: Common, *, target: str, name: str | None, python: str | None, o
     else:
         say(f"# ---- hosts.toml ----\n{hosts}\n# ---- {offer.playbook_name}.toml ----\n{playbook}", nl=False)
     return 0
+
+
+def _runs(host: Host, python: str) -> None:
+    """Raise UsageError where an interpreter that was named is not on the host."""
+    if python.startswith("/") and host.stat(python) is None:
+        then = "leave --python out: the host is asked for those that have the engine"
+        raise UsageError("no such file on the host", place=f"--python {python}", next=then)
 
 
 @contextmanager
@@ -84,12 +98,14 @@ def look(host: Host, spec: HostSpec, python: str | None) -> Offer:
     found = _interpreters(host)
     # The interpreter that the hosts file names stays, where it has the engine.
     named = [i for i in found if i.path == (python or spec.python)]
-    best = next(iter(named or sorted(found, key=_release, reverse=True)), None)
+    others = [] if python else sorted(found, key=_release, reverse=True)
+    best = next(iter(named or others), None)
     return Offer(
         spec=spec,
         python=python or (best.path if best else spec.python),
         version=best.version if best else None,
         others=tuple(i for i in found if i is not best),
+        found=best is not None,
         gpus=host.gpus(),
         # What lies on a simulated host is what lies on this machine.
         models=() if _stand_in(host) else models_on(host, facts.home, spec.env),

@@ -37,7 +37,7 @@ def lab(shared: Common, *, scenario: str, nodes: int) -> int:
 
     problem = platform_problem()
     if problem:
-        raise UsageError(problem, place="relight lab")
+        raise UsageError(problem, place="relight lab", next="name a host of your own with --host")
     with interrupted_once(), ExitStack() as stack:
         machines = [
             stack.enter_context(open_lab(shared.state / "lab", scenario, address=f"127.0.0.{n}"))

@@ -24,6 +24,8 @@ from relight.words.attempt import Phase, Record
 from relight.words.errors import UsageError
 from relight.words.events import Event
 
+_ANOTHER = "name another file"
+
 
 class Listeners:
     """Everything that is told of each event; open while the run runs."""
@@ -74,7 +76,7 @@ class Listeners:
         try:
             return self._stack.enter_context(path.open("a", encoding="utf-8"))
         except OSError as error:
-            raise UsageError(f"cannot be written: {error.strerror}", place=f"--events {path}") from error
+            raise UsageError(f"cannot be written: {error.strerror}", place=f"--events {path}", next=_ANOTHER) from error
 
     def emit(self, event: Event) -> None:
         """Tell everyone of `event`."""

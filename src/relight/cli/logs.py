@@ -10,7 +10,7 @@ import click
 from relight.attempts.follow import left_on_host
 from relight.cli import complete
 from relight.cli.choose import folder_of, last_launch, record_of
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.cli.places import open_spec
 from relight.config.hosts import RESERVED
@@ -29,7 +29,7 @@ PAUSE = 1.0
 """Seconds between two looks whether a silent server still runs."""
 
 
-@click.command()
+@click.command(epilog=examples("relight logs -f", "relight logs 20261129 --attempt 3 | relight diagnose -"))
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until the server ends.")
 @click.option("--attempt", "number", type=int, metavar="N", help="The attempt [default: the last launch].")

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from relight import __version__
-from relight.words.errors import UsageError
-from relight.words.near import meant
+from relight.cli.group import Group
 
 COMMANDS = {
     "deploy": ("relight.cli.deploy:deploy", "One launch to a verdict; on failure the cause, the next step."),
@@ -31,8 +30,18 @@ COMMANDS = {
     "completion": ("relight.cli.completion:completion", "The completion script of a shell."),
 }
 
+EXAMPLES = """\b
+Examples:
+  relight retry demo.toml --host lab        a whole run without any hardware
+  relight init root@gpu1.example.com -o .   ask a host, write files to begin with
+  relight retry qwen.toml --host gpu1       until healthy, or every option was tried
+  relight diagnose server.log               the cause in any log
 
-class Commands(click.Group):
+`relight COMMAND --help` tells the options and examples of a command.
+"""
+
+
+class Commands(Group):
     """A group whose commands are imported when they are called; its help needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
@@ -46,17 +55,6 @@ class Commands(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is answered with the nearest."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            text = f"no command '{name}'"
-            hint = meant(name, COMMANDS) or f"known: {', '.join(COMMANDS)}"
-            raise UsageError(text, next=hint)
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Offer the commands without importing them."""
@@ -76,8 +74,7 @@ class Commands(click.Group):
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`relight retry PLAYBOOK --host lab` shows a whole run without any hardware; "
-    "`relight COMMAND --help` tells the options and examples of a command.",
+    epilog=EXAMPLES,
 )
 @click.version_option(__version__, message="relight %(version)s")
 @click.pass_context
@@ -110,10 +107,10 @@ def main(argv: Sequence[str]) -> int:
         swallow_broken_pipe()
         return 0
     except Exception as error:  # noqa: BLE001  the one place where the unknown becomes an exit status
-        return failed(error, format)
+        return failed(error, format, argv)
 
 
-def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's name
+def failed(error: Exception, format: str, argv: Sequence[str] = ()) -> int:  # noqa: A002  the option's name
     """Print what went wrong and return the status that says so."""
     from relight.cli.output import complain  # noqa: PLC0415  not needed for --help
     from relight.words.errors import RelightError  # noqa: PLC0415
@@ -123,13 +120,25 @@ def failed(error: Exception, format: str) -> int:  # noqa: A002  the option's na
     if isinstance(error, click.ClickException):
         from relight.cli.faults import usage_error  # noqa: PLC0415
 
-        error = usage_error(error)
+        error = usage_error(error, _commands(argv))
     if not isinstance(error, RelightError):
         from relight.cli.bug import bug  # noqa: PLC0415
 
         return bug(error, format)
     complain(error, format=format)
     return error.exit_status
+
+
+def _commands(argv: Sequence[str]) -> list[str]:
+    """Return the commands that a command line begins with."""
+    found: list[str] = []
+    group: click.Command | None = relight
+    for word in argv:
+        group = group.get_command(click.Context(group), word) if isinstance(group, click.Group) else None
+        if group is None:
+            break
+        found.append(word)
+    return found
 
 
 def wanted_format(argv: Sequence[str]) -> str:

@@ -61,7 +61,9 @@ def _flag(option: str, name: str) -> str:
 def _variable(text: str) -> tuple[str, str]:
     name, value = _assignment("--env", text)
     if not ENV_NAME.fullmatch(name):
-        raise UsageError(f"'{name}' is not a variable's name", place="--env")
+        raise UsageError(
+            f"'{name}' is not a variable's name", place="--env", next="letters, digits and _, as in NCCL_DEBUG"
+        )
     if value and names_a_secret(name):
         then = f'write {name} = "env:{name}" under [hosts.NAME.secrets] in hosts.toml'
         raise UsageError(f"{name} is a secret and must not stand on a command line", place="--env", next=then)

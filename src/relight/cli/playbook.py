@@ -10,6 +10,7 @@ import click
 from relight.cli.draft import draft
 from relight.cli.findings import Finding, ordered
 from relight.cli.flag_findings import cases, name_findings, parse_findings
+from relight.cli.group import Group
 from relight.cli.options import PATH, Common, common, config_folder, examples
 from relight.cli.output import document, error_document, folded, say
 from relight.config import shipped
@@ -26,8 +27,10 @@ from relight.words.settings import Change
 from relight.words.signature import Signature
 from relight.words.text import shown
 
+_NAMED = "name playbooks, signatures, or folders of them"
 
-@click.group(invoke_without_command=True)
+
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def playbook(ctx: click.Context) -> None:
     """Check playbooks and signatures, or write a new signature from a log line."""
@@ -35,7 +38,9 @@ def playbook(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@playbook.command("check")
+@playbook.command(
+    "check", epilog=examples("relight playbook check qwen.toml", "relight playbook check ~/.config/relight/signatures")
+)
 @click.argument("paths", nargs=-1, type=PATH, metavar="[PATH...]")
 @common()
 def check(shared: Common, *, paths: tuple[Path, ...]) -> int:
@@ -61,11 +66,14 @@ def files(paths: Sequence[Path]) -> list[Path]:
     out: list[Path] = []
     for path in paths:
         if path.is_dir():
-            out += sorted(p for p in path.rglob("*.toml") if not (p.parent / "signatures").is_dir())
+            inside = sorted(p for p in path.rglob("*.toml") if not (p.parent / "signatures").is_dir())
+            if not inside:
+                raise UsageError("no .toml file is in this folder", place=str(path), next=_NAMED)
+            out += inside
         elif path.is_file():
             out.append(path)
         else:
-            raise UsageError("no such file or folder", place=str(path), next="name playbooks, signatures, or folders")
+            raise UsageError("no such file or folder", place=str(path), next=_NAMED)
     return out
 
 
@@ -132,9 +140,14 @@ def _told(shared: Common, found: Sequence[Finding], count: int) -> int:
         for line in folded(shown(f"{finding.severity:<7} {finding.place}: {finding.text}{then}"), 8):
             say(line, format=shared.format)
     if not shared.quiet:
-        told = "all is well" if not errors else many(len(errors), "error")
-        say(f"{many(count, 'file')}: {told}", format=shared.format)
+        say(f"{many(count, 'file')}: {_summed(found)}", format=shared.format)
     return 2 if errors else 0
+
+
+def _summed(found: Sequence[Finding]) -> str:
+    """Return how many findings of each severity there are."""
+    numbers = {name: sum(finding.severity == name for finding in found) for name in ("error", "warning", "note")}
+    return ", ".join(many(number, name) for name, number in numbers.items() if number) or "all is well"
 
 
 @playbook.command("new", epilog=examples("relight playbook new my-crash --from server.log:412"))
@@ -153,11 +166,23 @@ def new(shared: Common, *, name: str, source: str, kind: str | None, output: Pat
     if path.exists():
         raise UsageError("there is such a file already", place=str(path), next="choose another ID")
     text = draft(name, source, kind, load_knowledge(shared.signature_folders))
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    signature = load_signature(path)
+    signature = _written(path, text, source)
     if shared.json:
         document({"path": str(path), "signature": to_json(signature)})
     else:
         say(str(path) if shared.quiet else f"wrote {path}; add what helps, then run `relight playbook check {path}`")
     return 0
+
+
+def _written(path: Path, text: str, source: str) -> Signature:
+    """Write a signature file and return what it says. UsageError, and no file, where the line makes none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return load_signature(path)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", place=str(path), next="-o names a folder") from error
+    except UsageError as error:
+        path.unlink()
+        then = "name the line that shows the failure by its own words"
+        raise UsageError(f"this line makes no signature: {error.text}", place=source, next=then) from error

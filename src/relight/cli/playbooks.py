@@ -2,18 +2,25 @@
 
 from pathlib import Path
 
+from relight.config import shipped
 from relight.words.errors import UsageError
 from relight.words.near import near
 
+DEMO = Path("demo.toml")
 _MOST = 5
 _OTHERS = {"hosts.toml", "hosts.example.toml", "pyproject.toml"}
 _FIRST = "`relight init ADDRESS -o .` asks a host and writes a first one"
 
 
 def existing(path: Path) -> Path:
-    """Return the path of a playbook. UsageError where it is no file, with the names that are near."""
+    """Return the path of a playbook. UsageError where it is no file, with the names that are near.
+
+    The demo that comes with relight is found from everywhere.
+    """
     if path.is_file():
         return path
+    if path == DEMO:
+        return shipped.folder() / DEMO
     if path.is_dir():
         found = _toml(path)
         raise UsageError("is a folder, not a playbook", place=str(path), next=_listed(found) or _FIRST)

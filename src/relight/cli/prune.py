@@ -8,7 +8,7 @@ import click
 
 from relight.cli.asked import Duration
 from relight.cli.live import host_of
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.cli.runs import rows, without_attempts
 from relight.hosts.values import HostError
@@ -20,9 +20,11 @@ from relight.words.errors import UnreachableError
 from relight.words.text import shown
 
 
-@click.command()
+@click.command(epilog=examples("relight prune", "relight prune --keep 3 --older 30d --yes"))
 @click.option("--yes", is_flag=True, help="Delete; without it the runs are only shown.")
-@click.option("--keep", type=click.IntRange(min=0), default=10, show_default=True, help="Newest runs to keep anyway.")
+@click.option(
+    "--keep", type=click.IntRange(min=0), default=10, metavar="N", show_default=True, help="Newest runs to keep anyway."
+)
 @click.option("--older", type=Duration(), metavar="30d", help="Only runs that began longer ago than this.")
 @click.option("--on-host", is_flag=True, help="Delete what the hosts keep of these runs too.")
 @common()
@@ -38,7 +40,7 @@ def prune(shared: Common, *, yes: bool, keep: int, older: float | None, on_host:
         return 0
     for line in rows(found):
         say(("deleted " if yes else "") + line)
-    if not yes and not shared.quiet:
+    if not (yes and found) and not shared.quiet:
         say(_offer(len(found), keep), err=True)
     return 0
 

@@ -22,7 +22,14 @@ _ANOTHER = "make its folder first, or name another file"
 FORMATS = ("text", "md", "html", "json")
 
 
-@click.command(epilog=examples("relight report", "relight report 20261129 --format html -o report.html"))
+@click.command(
+    epilog=examples(
+        "relight report",
+        "relight report 20261129 --format html -o report.html",
+        "relight report --bundle run.tar   (to send to a colleague)",
+        "relight report --issue            (to post in the engine's project)",
+    )
+)
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report to FILE.")
 @click.option("--bundle", type=PATH, metavar="FILE", help="Write a redacted archive: record, logs, playbook, events.")

@@ -9,7 +9,7 @@ from relight.attempts.clock import SystemClock, stamp
 from relight.cli import complete
 from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.live import Server, ask_server, stop_servers
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say, shorten
 from relight.journal.codec import to_json
 from relight.journal.journal import mark
@@ -23,7 +23,7 @@ from relight.words.attempt import Record
 from relight.words.text import shown
 
 
-@click.command()
+@click.command(epilog=examples("relight runs", "relight runs --format json | jq -r '.[0].run'"))
 @common()
 def runs(shared: Common) -> int:
     """List the runs that are kept, newest first."""
@@ -37,7 +37,7 @@ def runs(shared: Common) -> int:
     return 0
 
 
-@click.command()
+@click.command(epilog=examples("relight status", "relight status 20261129"))
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @common()
 def status(shared: Common, *, run: str | None) -> int:
@@ -57,7 +57,7 @@ def status(shared: Common, *, run: str | None) -> int:
     return 0
 
 
-@click.command()
+@click.command(epilog=examples("relight stop", "relight stop 20261129"))
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete.run_ids)
 @common()
 def stop(shared: Common, *, run: str | None) -> int:

@@ -6,13 +6,13 @@ from typing import Any
 import click
 
 from relight.cli import complete
-from relight.cli.options import Common, common
+from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.words.errors import UsageError
 from relight.words.near import meant
 
 
-@click.command()
+@click.command(epilog=examples("relight schema", "relight schema playbook > playbook.schema.json"))
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=complete.schemas)
 @common()
 def schema(shared: Common, *, name: str | None) -> int:

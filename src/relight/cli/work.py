@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from relight.attempts.clock import SystemClock, stamp
 from relight.attempts.loop import run as run_loop
@@ -45,6 +45,7 @@ from relight.words.attempt import Record, State
 from relight.words.errors import BusyError, RelightError
 from relight.words.events import Event
 from relight.words.host import HostSpec
+from relight.words.knowledge import Knowledge
 from relight.words.playbook import Playbook
 from relight.words.settings import Change
 from relight.words.text import shown
@@ -53,6 +54,7 @@ STATUS: dict[State, int] = {
     "healthy": 0, "failed": 1, "exhausted": 1, "unreachable": 3, "budget": 4, "person": 5, "busy": 6,
     "interrupted": 130, "running": 130, "replaced": 1,
 }  # fmt: skip
+Begun: TypeAlias = tuple[RunOrder, Journal | None, Knowledge]
 _KEPT = ("max_attempts", "deadline", "keep")
 
 
@@ -62,15 +64,18 @@ def work(shared: Common, asked: Asked) -> int:
     send = sender(asked.notify)
     with ExitStack() as stack:
         stack.enter_context(interrupted_once())
-        order, journal = stack.enter_context(_begun(shared, asked))
+        order, journal, knowledge = stack.enter_context(_begun(shared, asked))
         if journal is None:
             return dry_run(shared, order)
-        return _run(shared, asked, order, journal, send)
+        return _run(shared, asked, order, journal, knowledge, send)
 
 
 @contextmanager
-def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | None]]:
-    """Yield the order and the journal of a new or a resumed run; no journal for a dry run."""
+def _begun(shared: Common, asked: Asked) -> Iterator[Begun]:
+    """Yield the order, the journal and the knowledge of a new or a resumed run; no journal for a dry run.
+
+    What can be wrong with the files that were named is found before there is a run.
+    """
     if asked.resume:
         with _resumed(shared, asked) as both:
             yield both
@@ -82,15 +87,16 @@ def _begun(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal | N
         overrides = for_nodes(playbook, typed_in, specs)
         secrets = _secrets(specs)
         order = _order(shared, asked, playbook, specs, overrides, _wishes(asked))
+        knowledge = load_knowledge(shared.signature_folders, engine=playbook.engine)
         if asked.dry_run:
-            yield order, None
+            yield order, None, knowledge
             return
         more = {name: getattr(order, name) for name in _KEPT}
         with Journal.create(
             shared.state, playbook=playbook, specs=specs, started=now(), overrides=overrides, mode=asked.mode,
             more=more, secrets=secrets,
         ) as journal:  # fmt: skip
-            yield order, journal
+            yield order, journal, knowledge
 
 
 def _order(
@@ -111,15 +117,16 @@ def _secrets(specs: Sequence[HostSpec]) -> tuple[str, ...]:
 
 
 @contextmanager
-def _resumed(shared: Common, asked: Asked) -> Iterator[tuple[RunOrder, Journal]]:
+def _resumed(shared: Common, asked: Asked) -> Iterator[Begun]:
     folder = find(shared.state, str(asked.resume))
     stored = stored_of(folder)
     playbook = parse_playbook(stored.playbook, Path(stored.path))
+    knowledge = load_knowledge(shared.signature_folders, engine=playbook.engine)
     with ExitStack() as stack:
         specs = [stack.enter_context(stored_spec(shared, spec)) for spec in stored.specs]
         journal = stack.enter_context(Journal(folder, secrets=_secrets(specs)))
         wishes = {**stored.more, **{k: v for k, v in _wishes(asked).items() if v}}
-        yield _order(shared, asked, playbook, specs, stored.overrides, wishes), journal
+        yield _order(shared, asked, playbook, specs, stored.overrides, wishes), journal, knowledge
 
 
 @contextmanager
@@ -161,8 +168,9 @@ def typed(shared: Common, asked: Asked) -> dict[str, tuple[str, ...]]:
     return {name: held for name, held in (*paths.items(), *words.items()) if held}
 
 
-def _run(shared: Common, asked: Asked, order: RunOrder, journal: Journal, send: Send | None) -> int:
-    knowledge = load_knowledge(shared.signature_folders, engine=order.playbook.engine)
+def _run(
+    shared: Common, asked: Asked, order: RunOrder, journal: Journal, knowledge: Knowledge, send: Send | None
+) -> int:
     logging.start(journal.folder, verbose=shared.verbose)
     host = open_hosts(order.hosts)
     try:

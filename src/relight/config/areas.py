@@ -22,7 +22,7 @@ def load_areas(file: Path, known: Regexes | None = None) -> Areas:
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(file)) from error
+        raise UsageError(f"cannot be read: {error}", place=str(file), next="mend the file") from error
     place, known = str(file), known or Regexes()
     only_keys(data, (*KINDS, "area"), place)
     kinds = {key: texts(data, key, place) for key in KINDS}

@@ -45,8 +45,12 @@ def read_document(path: Path) -> Document:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UsageError("no such file", place=str(path), next="check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            "is no text in UTF-8", place=str(path), next="save it as UTF-8, or name another file"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", place=str(path), next="name another file") from error
     return parse_document(text, path)
 
 

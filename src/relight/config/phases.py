@@ -18,7 +18,7 @@ def load_phases(file: Path) -> tuple[PhasePattern, ...]:
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(file)) from error
+        raise UsageError(f"cannot be read: {error}", place=str(file), next="mend the file") from error
     patience = data.get("phases", {})
     found = tuple(_pattern(item, patience, str(file)) for item in data.get("pattern", []))
     _ids_differ(found, str(file))
@@ -32,7 +32,7 @@ def _pattern(item: Mapping[str, Any], patience: Mapping[str, float], place: str)
         raise UsageError(f"unknown key {min(unknown)!r}", place=f"{place}: {name}", next=f"known: {list(KEYS)}")
     missing = [key for key in ("id", "phase", "role", "regex") if key not in item]
     if missing:
-        raise UsageError(f"key {missing[0]!r} is missing", place=f"{place}: {name}")
+        raise UsageError(f"key {missing[0]!r} is missing", place=f"{place}: {name}", next="add it")
     if item["role"] not in get_args(MarkRole):
         raise UsageError(
             f"unknown role {item['role']!r}", place=f"{place}: {name}", next=f"known: {get_args(MarkRole)}"
@@ -58,12 +58,12 @@ def _compiles(regex: str, place: str) -> None:
     try:
         re.compile(regex)
     except re.error as error:
-        raise UsageError(f"the regex does not compile: {error}", place=place) from error
+        raise UsageError(f"the regex does not compile: {error}", place=place, next="mend it") from error
 
 
 def _ids_differ(patterns: tuple[PhasePattern, ...], place: str) -> None:
     seen: set[str] = set()
     for pattern in patterns:
         if pattern.id in seen:
-            raise UsageError(f"the id {pattern.id!r} is used twice", place=place)
+            raise UsageError(f"the id {pattern.id!r} is used twice", place=place, next="choose another")
         seen.add(pattern.id)

@@ -10,6 +10,7 @@ from relight.config.literals import SHORTEST
 from relight.config.regexes import Regexes
 from relight.words.errors import UsageError
 from relight.words.kinds import KINDS
+from relight.words.near import meant
 from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAction
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ REMEDY_KEYS = (
     "needs", "versions", "platforms",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
+_WORDS = {"bool": "true or false", "int": "a whole number", "dict": "a table, as in { some-flag = 1 }"}
+_COUNTED = "lines of log count from 1; name the one that shows the failure"
+_LITERAL = "name a longer text that is in every such line"
 
 
 def load_signatures(folder: Path, known: Regexes | None = None) -> tuple[Signature, ...]:
@@ -39,7 +43,8 @@ def load_signature(path: Path, known: Regexes | None = None) -> Signature:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+        then = "a signature is a TOML file in UTF-8; docs/write-a-signature.md shows one"
+        raise UsageError(f"cannot be read: {error}", place=str(path), next=then) from error
     return read_signature(data, path.stem, str(path), known)
 
 
@@ -86,18 +91,35 @@ def read_remedy(item: Mapping[str, Any], place: str) -> Remedy:
         unset=texts(item, "unset", where),
         set_env={k: str(v) for k, v in _of(item, "set_env", dict, default={}, place=where).items()},
         unset_env=texts(item, "unset_env", where),
-        add={k: float(v) for k, v in _of(item, "add", dict, default={}, place=where).items()},
-        scale={k: float(v) for k, v in _of(item, "scale", dict, default={}, place=where).items()},
+        add=_numbers(item, "add", where),
+        scale=_numbers(item, "scale", where),
         times=str(item.get("times", "")),
-        bounds={k: (float(v[0]), float(v[1])) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
-        wait=float(item.get("wait", 0)),
+        bounds={k: _bounds(v, k, where) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
+        wait=_number(item.get("wait", 0), "wait", where),
         why=text_of(item, "why", where),
         gives_up=str(item.get("gives_up", "")),
-        cost=float(item.get("cost", 1)),
+        cost=_number(item.get("cost", 1), "cost", where),
         needs=texts(item, "needs", where),
         versions=str(item.get("versions", "")),
         platforms=texts(item, "platforms", where),
     )
+
+
+def _number(value: Any, key: str, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{key} is {value!r}", place=place, next="write a number")
+    return float(value)
+
+
+def _numbers(item: Mapping[str, Any], key: str, place: str) -> dict[str, float]:
+    held = _of(item, key, dict, default={}, place=place)
+    return {name: _number(value, f"{key}: {name}", place) for name, value in held.items()}
+
+
+def _bounds(value: Any, name: str, place: str) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise UsageError(f"bounds: {name} is {value!r}", place=place, next="write [LOWEST, HIGHEST]")
+    return _number(value[0], f"bounds: {name}", place), _number(value[1], f"bounds: {name}", place)
 
 
 def _flag_value(value: Any) -> Any:
@@ -107,10 +129,10 @@ def _flag_value(value: Any) -> Any:
 def _sample(item: Mapping[str, Any], place: str) -> Sample:
     only_keys(item, SAMPLE_KEYS, place)
     log = item.get("log", "")
-    lines = tuple(log) if isinstance(log, list) else tuple(str(log).strip("\n").split("\n"))
+    lines = texts(item, "log", place) if isinstance(log, list) else tuple(str(log).strip("\n").split("\n"))
     number = _of(item, "line", int, default=1, place=place)
     if not 1 <= number <= len(lines) or not lines[number - 1].strip():
-        raise UsageError(f"line = {number} names no text of the {len(lines)} lines of log", place=place)
+        raise UsageError(f"line = {number} names no text of the {len(lines)} lines of log", place=place, next=_COUNTED)
     return Sample(lines, number)
 
 
@@ -118,7 +140,7 @@ def _literals(data: Mapping[str, Any], patterns: Iterable[str], place: str, know
     given = texts(data, "literal", place)
     short = [text for text in given if len(text) < SHORTEST]
     if short:
-        raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place)
+        raise UsageError(f"literal {short[0]!r} is shorter than {SHORTEST} characters", place=place, next=_LITERAL)
     found = {text.lower() for text in given}
     for regex in patterns:
         choice = known.literals(regex)
@@ -155,14 +177,17 @@ def _one_of(data: Mapping[str, Any], key: str, allowed: Iterable[str], place: st
         return
     value, names = data.get(key), tuple(allowed)
     if value not in names:
-        near = get_close_matches(str(value), names, 3)
-        raise UsageError(f"{key} = {value!r} is not known", place=place, next=f"near: {near}" if near else f"{names}")
+        if value is None:
+            raise UsageError(f"{key} is missing", place=place, next=f'add {key} = "..."; `relight explain` lists them')
+        then = meant(str(value), names) or f"one of {', '.join(names)}"
+        raise UsageError(f"{key} = {value!r} is not known", place=place, next=then)
 
 
 def _of(item: Mapping[str, Any], key: str, cls: type[T], *, default: T, place: str) -> T:
     value = item.get(key, default)
     if not isinstance(value, cls) or (cls is int and isinstance(value, bool)):
-        raise UsageError(f"{key} must be {cls.__name__}, not {value!r}", place=place)
+        wanted = _WORDS.get(cls.__name__, cls.__name__)
+        raise UsageError(f"{key} is {value!r}", place=place, next=f"write {wanted}")
     return value
 
 
@@ -179,7 +204,7 @@ def texts(item: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     value = item.get(key, [])
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not all(isinstance(x, str) and x for x in items):
-        raise UsageError(f"{key} must be a text or a list of texts", place=place)
+        raise UsageError(f"{key} must be a text or a list of texts", place=place, next=f'write {key} = ["..."]')
     return tuple(items)
 
 
@@ -187,7 +212,7 @@ def tables(data: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, A
     """Return the tables of a key that is written [[key]]."""
     value = data.get(key, [])
     if not isinstance(value, list) or not all(isinstance(x, Mapping) for x in value):
-        raise UsageError(f"{key} must be written [[{key}]]", place=place)
+        raise UsageError(f"{key} is no list of tables", place=place, next=f"write [[{key}]] above its keys")
     return value
 
 
@@ -196,5 +221,9 @@ def regexes(patterns: tuple[str, ...], key: str, place: str, known: Regexes) -> 
     for regex in patterns:
         wrong = known.wrong(regex)
         if wrong:
-            raise UsageError(f"{key}: {regex!r} does not compile: {wrong}", place=place)
+            raise UsageError(
+                f"{key}: {regex!r} does not compile: {wrong}",
+                place=place,
+                next="it is a Python regex; \\ before what is meant as it stands",
+            )
     return patterns

@@ -155,7 +155,8 @@ def events(folder: Path) -> Iterator[Event]:
         except ValueError:
             if number == len(lines):
                 return
-            raise UsageError("this line of the journal is broken", place=f"{path}:{number}") from None
+            then = "take the line out, or start a new run"
+            raise UsageError("this line of the journal is broken", place=f"{path}:{number}", next=then) from None
         if parsed is not None:
             yield from_line(parsed)
 

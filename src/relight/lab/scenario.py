@@ -9,6 +9,7 @@ from typing import Any
 
 from relight.lab.box.sglang.srt.stand_in import world
 from relight.words.errors import UsageError
+from relight.words.near import meant
 
 OWN = {"foreign", "listener"}
 PEERS = ("error", "hang")
@@ -53,7 +54,8 @@ def load_scenario(name: str) -> Scenario:
             raise UsageError("no such scenario file", place=name, next=f"scenarios of relight: {', '.join(names())}")
         return read_scenario(path.read_text(), path.stem, name)
     if name not in names():
-        raise UsageError(f"unknown scenario {name!r}", place="lab", next=f"known: {', '.join(names())}")
+        then = meant(name, names()) or f"known: {', '.join(names())}"
+        raise UsageError(f"no scenario '{name}'", place="--scenario", next=then)
     return read_scenario(_folder().joinpath(f"{name}.toml").read_text(), name, f"{name}.toml")
 
 
@@ -62,7 +64,7 @@ def read_scenario(text: str, name: str, place: str) -> Scenario:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}", place=place) from error
+        raise UsageError(f"not TOML: {error}", place=place, next="mend the file there") from error
     _check(data, place)
     return Scenario(
         name,
@@ -82,7 +84,7 @@ def _check(data: Mapping[str, Any], place: str) -> None:
     top = {"title", "version", "pace", "release", "interleave", "peer", "model", "fault", "sickness"} | OWN
     _known(data, top, place)
     if data.get("peer", "error") not in PEERS:
-        raise UsageError(f"peer {data['peer']!r}: one of {', '.join(PEERS)}", place=place)
+        raise UsageError(f"peer {data['peer']!r} is not known", place=place, next=f"one of {', '.join(PEERS)}")
     _known(data.get("model", {}), _fields(world.Model), f"{place}: [model]")
     for kind, shape in (("fault", world.Fault), ("sickness", world.Sickness)):
         for number, table in enumerate(data.get(kind, []), 1):
@@ -96,9 +98,10 @@ def _check(data: Mapping[str, Any], place: str) -> None:
 def _check_one(kind: str, table: Mapping[str, Any], where: str) -> None:
     shape = table.get("shape", "raise")
     if shape not in SHAPES[kind]:
-        raise UsageError(f"shape {shape!r}: one of {', '.join(sorted(SHAPES[kind]))}", place=where)
+        raise UsageError(f"shape {shape!r} is not known", place=where, next=f"one of {', '.join(sorted(SHAPES[kind]))}")
     if kind == "fault" and table.get("phase") not in PHASES:
-        raise UsageError(f"phase {table.get('phase')!r}: one of {', '.join(sorted(PHASES))}", place=where)
+        then = f"one of {', '.join(sorted(PHASES))}"
+        raise UsageError(f"phase {table.get('phase')!r} is not known", place=where, next=then)
     for text in table.get("when", []):
         if not world.CONDITION.match(text):
             raise UsageError(f"not a condition: {text!r}", place=where, next="NAME == VALUE, NAME is set, NAME in A B")

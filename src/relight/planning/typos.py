@@ -22,10 +22,16 @@ def refuse_typos(playbook: Playbook, world: World, ground: Ground) -> None:
     named = misnamed(playbook, world.overrides, world.parser, world.knowledge)
     for finding in (*written(playbook, world, ground), *named):
         if finding.fault in {"typo", "missing"}:
-            place = f"--set {finding.name}" if finding.name in world.overrides.set else playbook.path or playbook.name
-            raise UsageError(finding.text, place=place, next=finding.next)
+            raise UsageError(finding.text, place=place_of(finding, playbook, world.overrides), next=finding.next)
         if finding.fault == "value" and finding.name in world.overrides.set:
             raise UsageError(finding.text, place=f"--set {finding.name}", next=finding.next)
+
+
+def place_of(finding: Finding, playbook: Playbook, typed: Change) -> str:
+    """Return where a name was written: on the command line, or in the playbook."""
+    options = {"--set": typed.set, "--unset": typed.unset}
+    named = next((option for option, names in options.items() if finding.name in names), None)
+    return f"{named} {finding.name}" if named else playbook.path or playbook.name
 
 
 def written(playbook: Playbook, world: World, ground: Ground) -> tuple[Finding, ...]:
@@ -68,4 +74,5 @@ def _misnamed(
         for name in sorted(n for n in names if not n.endswith("*")):
             found = unknown_name(name, parser, knowledge)
             if found:
-                yield Finding(name, "typo", f"{place} {found.text}", found.next)
+                text = found.text if place == "--unset" else f"{place} {found.text}"
+                yield Finding(name, "typo", text, found.next)
