@@ -18,7 +18,7 @@ def load_platforms(file: Path, known: Regexes | None = None) -> tuple[Platform, 
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(file)) from error
+        raise UsageError(f"cannot be read: {error}", place=str(file), next="mend the file") from error
     only_keys(data, ("platform",), str(file))
     return tuple(_platform(item, str(file), known or Regexes()) for item in tables(data, "platform", str(file)))
 
@@ -41,5 +41,5 @@ def _platform(item: Mapping[str, Any], place: str, known: Regexes) -> Platform:
 def _table(item: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
     value = item.get(key, {})
     if not isinstance(value, Mapping):
-        raise UsageError(f"{key} must be a table", place=place)
+        raise UsageError(f"{key} must be a table", place=place, next=f"write {key} = {{ NAME = VALUE }}")
     return value
