@@ -13,7 +13,7 @@ from relight.words.errors import UsageError
 KINDS = ("kinds", "refused", "refusals", "bare", "late", "blind", "asynchronous", "on_device", "compiled", "compilers")
 AREA_KEYS = (
     "name", "flags", "variables", "on", "off", "words", "frames", "text", "layer", "carrier", "suspect", "parts",
-    "excludes", "remedy",
+    "excludes", "odds", "remedy",
 )  # fmt: skip
 
 
@@ -47,5 +47,13 @@ def _area(item: Mapping[str, Any], place: str, known: Regexes) -> Area:
         suspect=item.get("suspect") is True,
         parts=texts(item, "parts", place),
         excludes=texts(item, "excludes", place),
+        odds=_odds(item, place),
         remedies=tuple(read_remedy(remedy, place) for remedy in tables(item, "remedy", place)),
     )
+
+
+def _odds(item: Mapping[str, Any], place: str) -> Mapping[str, float]:
+    odds = item.get("odds", {})
+    if not isinstance(odds, dict) or not all(isinstance(v, int | float) and v > 0 for v in odds.values()):
+        raise UsageError("odds: a table of kinds of failure and numbers above 0", place=place)
+    return {str(kind): float(value) for kind, value in odds.items()}

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.idle import Idle
+from relight.planning.isolate import Isolation
 from relight.planning.lessons import SUSPECTED, Lesson
 from relight.planning.names import View
 from relight.planning.options import never_made
@@ -36,6 +37,9 @@ def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
     """Return the settings to try next."""
     active = [t for t in lessons if t.hard or (t.confidence >= SUSPECTED and not (t.whole and t.attempts))]
     idle = Idle(history, active)
+    apart = _isolated(history, active)
+    if apart.found:
+        return apart
     most = ASK_AT_ONCE if history.ground.world.can_ask else 1
     found, cut = _search(history, active, most, distrusted=True, again=idle.again)
     if not found and idle.values:
@@ -52,6 +56,30 @@ def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
         return replace(choice, found=tuple(map(idle.without, choice.found)))
     untried = _untried(history, active)
     return untried if untried.found else Choice(cut=cut or choice.cut)
+
+
+def _isolated(history: History, active: Sequence[Lesson]) -> Choice:
+    """Return settings without a set of suspects, where a failure names nothing."""
+    isolation = Isolation(history)
+    lessons = [t for t in active if not isolation.taught(t)]
+    for node in isolation.sets:
+        search = Search(history, lessons)
+        search.add([node])
+        found = next(search.run(_moved_alike(node, history)), None)
+        if found:
+            return Choice(
+                (found,), "the failure names nothing; without some suspects it shows whether they are to blame"
+            )
+    return Choice()
+
+
+def _moved_alike(node: Node, history: History) -> Callable[[Node], bool]:
+    """Return whether a node has the levers that `node` moved, and its repairs."""
+    start = history.ground.start or node
+    moved = [(i, p) for i, p in enumerate(node.choice) if p != start.choice[i]]
+    return lambda other: (
+        all(other.choice[i] == p for i, p in moved) and set(map(id, node.repairs)) <= set(map(id, other.repairs))
+    )
 
 
 def _probe(history: History, active: Sequence[Lesson], idle: Idle) -> Choice:

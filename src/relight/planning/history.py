@@ -130,6 +130,12 @@ def _alike(one: Attempt, other: Attempt) -> bool:
     return len(prints) == 2 and prints[0] == prints[1] != ""
 
 
+def reached(attempt: Attempt, history: History) -> int:
+    """Return how far a start got, as the number of the phase it failed in; -1 where that is not known."""
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    return history.phases.get((cause.phase if cause else None) or "", -1)
+
+
 def of_dummy_weights(attempt: Attempt) -> bool:
     """Say whether a launch with dummy weights failed of the weights: that says nothing about the real ones."""
     if attempt.rung != "dummy":

@@ -8,7 +8,7 @@ from typing import Any
 from relight.planning import terms
 from relight.planning.blame import blamed, named_by
 from relight.planning.ground import Ground
-from relight.planning.history import History
+from relight.planning.history import History, reached
 from relight.planning.names import View
 from relight.words.attempt import Attempt, Nogood, Term
 from relight.words.condition import Condition
@@ -278,7 +278,7 @@ def _blames_nothing(attempt: Attempt) -> bool:
 def _got_past(other: Attempt, attempt: Attempt, history: History) -> bool:
     if not other.launched or other.n == attempt.n:
         return False
-    return other.outcome == "healthy" or _reached(other, history) > _reached(attempt, history) >= 0
+    return other.outcome == "healthy" or reached(other, history) > reached(attempt, history) >= 0
 
 
 def _common(fingerprint: str, group: list[Attempt], history: History, lessons: list[Lesson]) -> Lesson | None:
@@ -339,10 +339,8 @@ def _weighed(lesson: Lesson, history: History) -> Lesson:
     if not _about_the_playbook(lesson, history.ground):
         # Every launch repeats it, whatever it changes; that proves nothing.
         lesson = replace(lesson, confidence=min(lesson.confidence, SUREST))
-    reached = {_reached(a, history) for a in history.failures if a.n in lesson.attempts}
-    others = [
-        a for a in history.failures if a.launched and a.n not in lesson.attempts and _reached(a, history) in reached
-    ]
+    ends = {reached(a, history) for a in history.failures if a.n in lesson.attempts}
+    others = [a for a in history.failures if a.launched and a.n not in lesson.attempts and reached(a, history) in ends]
     against = sum(lesson.holds(history.view(a), history.ground) for a in others)
     doubt = (1 - lesson.confidence) * CONTRADICTED**against
     return replace(lesson, confidence=max(CONFIRMED_ONCE, 1 - doubt))
@@ -381,12 +379,7 @@ def _refuted(lesson: Lesson, history: History) -> Lesson:
 
 def _beyond(lesson: Lesson, history: History) -> list[Attempt]:
     """Return the attempts that failed later in the start than the lesson's own."""
-    reached = [_reached(a, history) for a in history.failures if a.n in lesson.attempts]
-    if not reached or -1 in reached:
+    ends = [reached(a, history) for a in history.failures if a.n in lesson.attempts]
+    if not ends or -1 in ends:
         return []
-    return [a for a in history.failures if _reached(a, history) > max(reached)]
-
-
-def _reached(attempt: Attempt, history: History) -> int:
-    phase = attempt.diagnosis.cause.phase if attempt.diagnosis and attempt.diagnosis.cause else None
-    return history.phases.get(phase or "", -1)
+    return [a for a in history.failures if reached(a, history) > max(ends)]

@@ -1,6 +1,7 @@
 """An area of the engine as data: how a failure names it, and what steers it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from relight.words.signature import Remedy
 
@@ -13,7 +14,8 @@ class Area:
     the log. `layer`: the kind of layer it computes; `carrier`: it runs layers, and is not at fault where one of
     them is. `suspect`: it is left away first where no place is known. `excludes`: areas that are not at fault where
     frames show this one and not them. `parts`: areas that say more precisely what of it failed. `variables` steer it
-    like `flags`.
+    like `flags`. `odds`: by kind of failure (a name may end in *; the first that fits counts), how much likelier it is
+    to blame than what nothing is known of.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Area:
     suspect: bool = False
     parts: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    odds: Mapping[str, float] = field(default_factory=dict)
     remedies: tuple[Remedy, ...] = ()
 
 
