@@ -137,6 +137,13 @@ def test_a_candidate_that_dies_exits_or_hangs_does_not_harm_the_others(ask: Ask)
     assert fine.passed
 
 
+def test_a_validation_that_answers_nobody_cannot_be_asked(ask: Ask) -> None:
+    silent = ask(given("hang"), given("hang", tp=2), limits=oracle.Limits(candidate=1.0))
+
+    assert (silent.asked, silent.answers) == (False, ())
+    assert "no answer after 1 s" in silent.why
+
+
 def test_variables_reach_the_candidate_even_where_they_are_read_at_import(ask: Ask) -> None:
     early = ask(
         given(env={"READ_EARLY": "one", "READ_LATE": "1"}),

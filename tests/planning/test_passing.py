@@ -95,6 +95,17 @@ def test_a_foreign_process_on_the_port_is_named_to_a_person() -> None:
     assert "nginx (pid 7)" in step.because
 
 
+def test_a_foreign_process_that_holds_the_memory_is_named_to_a_person_without_another_launch() -> None:
+    taken = diagnosis(cause("oom.gpu.other_process"), action="clean")
+    held = replace(WORLD, memory_holder="trainer (pid 7): 60.5 GiB of GPU 2")
+
+    step = plan(BOOK, *failed(taken), world=held).step
+
+    assert isinstance(step, Person)
+    assert "trainer (pid 7): 60.5 GiB of GPU 2" in step.because
+    assert isinstance(plan(BOOK, *failed(taken)).step, Clean)
+
+
 def test_another_port_is_taken_where_the_playbook_allows_it() -> None:
     book = playbook(SPEC, allow_flags=frozenset({"port"}))
     taken = diagnosis(cause("comm.port_in_use", blames=("port",)), Repair({"port": 31000}), action="again")

@@ -80,14 +80,19 @@ def _port_taken(site: Site, candidate: Candidate) -> bool:
 
 
 def _model_missing(site: Site, candidate: Candidate) -> bool:
-    """Say whether the model's path is on none of the hosts; that is recorded as a refusal before launch, too."""
-    path = model_of(candidate.settings)
-    away = [host for host in site.nodes if path.startswith("/") and host.stat(path) is None]
-    if not away:
+    """Say whether a host lacks the model's path; that is recorded as a refusal before launch, too."""
+    found = _missing_model(site, candidate)
+    if found is None:
         return False
-    found = model_missing(path, ", ".join(host.spec.name for host in away))
+    path = model_of(candidate.settings)
     _record_rejected(site, _attempt(site, candidate, "validate"), found, found.cause.text if found.cause else path)
     return True
+
+
+def _missing_model(site: Site, candidate: Candidate) -> Diagnosis | None:
+    path = model_of(candidate.settings)
+    away = [host for host in site.nodes if path.startswith("/") and host.stat(path) is None]
+    return model_missing(path, ", ".join(host.spec.name for host in away)) if away else None
 
 
 def _attempt(site: Site, candidate: Candidate, rung: Rung) -> Attempt:
@@ -117,10 +122,12 @@ def _ask(site: Site, candidates: tuple[Candidate, ...], because: str) -> None:
     asked = zip(candidates, validation.answers, strict=False)
     site.answers += tuple((candidate.settings, answer) for candidate, answer in asked)
     refused = [answer for answer in validation.answers if answer.refused]
+    unanswered = sum(1 for answer in validation.answers if not (answer.passed or answer.refused))
     site.note(
         "asked",
         candidates=len(candidates),
         refused=len(refused),
+        unanswered=unanswered,
         because=because,
         why=validation.why,
         refusals=tuple(f"{a.type}: {a.message} ({PurePosixPath(a.file).name}:{a.line})" for a in refused),
@@ -147,6 +154,11 @@ def _validated(site: Site, candidates: tuple[Candidate, ...]) -> Validation:
 def _reject(site: Site, candidate: Candidate, rung: Rung, because: str) -> None:
     """Record settings that are refused before any launch, with the diagnosis of the refusal."""
     attempt = _attempt(site, candidate, rung)
+    missing = _missing_model(site, candidate) if rung == "validate" else None
+    if missing:
+        # Validation reads the model's configuration: without the folder it says whatever comes of that.
+        _record_rejected(site, attempt, missing, because)
+        return
     answer = _answer(site, candidate)
     sources: dict[str, str] = {}
     found = _refusal(site, attempt, answer, because, sources)

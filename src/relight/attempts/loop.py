@@ -13,6 +13,7 @@ from relight.attempts.finish import finish, stop_attempt
 from relight.attempts.judge.book import Book, read_book
 from relight.attempts.keep import look_after, stay, stormy
 from relight.attempts.order import RunOrder
+from relight.attempts.prepare import memory_holders
 from relight.attempts.reach import reach
 from relight.attempts.site import Site
 from relight.attempts.spent import begin_counting
@@ -30,6 +31,7 @@ from relight.words.knowledge import Knowledge
 from relight.words.step import Launch, Plan
 
 JUDGE = "judge.toml"
+OTHER_PROCESS = "oom.gpu.other_process"
 
 
 def run(
@@ -115,6 +117,8 @@ def _act(site: Site, action: Action, book: Book) -> None:
             with busy(site, f"looking for the cause of attempt {n}: its log, the kernel's log, the engine's source", n):
                 found, nodes = examine(site, site.attempt(n))
             changes = {"diagnosis": found, **changed_by(nodes)}
+            if found.cause and found.cause.kind == OTHER_PROCESS:
+                site.memory_holder = memory_holders(site)
             site.note("diagnosed", n, attempt=changes, diagnosis=found)
         case Carry(planned):
             carry(site, planned)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from relight.words.host import Gpu
 
+MUCH = 1024
+"""MiB that displays and monitors stay below."""
 SLACK = 512
 """MiB that drivers and displays come and go with."""
 
@@ -37,10 +39,10 @@ def _sentence(before: Gpu, now: Gpu, ours: Mapping[int, str]) -> str:
 
 
 def foreign_processes(gpus: Sequence[Gpu], ours: Mapping[int, str]) -> tuple[str, ...]:
-    """Return the foreign processes on the cards, named; they are never touched."""
+    """Return the foreign processes that hold much of the cards, named; they are never touched."""
     return tuple(
-        f"GPU {gpu.index}: {p.name or 'process'} {p.pid} holds {p.memory} MiB"
+        f"{p.name or 'process'} (pid {p.pid}): {p.memory / 1024:.1f} GiB of GPU {gpu.index}"
         for gpu in gpus
         for p in gpu.processes
-        if p.pid not in ours
+        if p.pid not in ours and p.memory >= MUCH
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from relight.attempts.busy import busy
 from relight.attempts.launch import port_of
-from relight.attempts.memory import held
+from relight.attempts.memory import foreign_processes, held
 from relight.attempts.site import Site
 from relight.hosts.interface import Host
 from relight.hosts.values import Holder, Status
@@ -132,6 +132,19 @@ def _dirt_on(site: Site, host: Host, rank: int, failed: Sequence[int]) -> tuple[
         *(f"{item.kind} {item.what}: {item.why or 'still there'}" for item in left),
         *held(seen_before(site, host), host.gpus(), ours),
     )
+
+
+def memory_holders(site: Site) -> str:
+    """Return the foreign processes that hold memory of the cards now, "" where none is seen."""
+    found = (_foreign_on(site, host) for host in site.nodes)
+    return ", ".join(name for names in found for name in names)
+
+
+def _foreign_on(site: Site, host: Host) -> tuple[str, ...]:
+    ours = {p.pid: p.ours for p in host.processes() if p.ours}
+    indices = {gpu.index for gpu in seen_before(site, host)}
+    named = foreign_processes([gpu for gpu in host.gpus() if gpu.index in indices], ours)
+    return tuple(f"{name} {_where(site, host)}" for name in named) if len(site.nodes) > 1 else named
 
 
 def port_holder(site: Site, settings: Settings) -> str:

@@ -53,6 +53,7 @@ class Site:
     stopped: frozenset[int] = frozenset()
     settled: int = 0
     port_holder: str = ""
+    memory_holder: str = ""
     beaten: float = field(default=-1e9)
     spent_before: float = 0.0
     reached: float | None = None

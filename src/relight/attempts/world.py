@@ -29,6 +29,7 @@ def world(site: Site) -> World:
         settled=site.settled,
         load_seconds=load_seconds(site),
         port_holder=site.port_holder,
+        memory_holder=site.memory_holder,
         died=site.died,
         gpu_count=len(site.known.gpus) if site.known and site.known.gpus else None,
     )

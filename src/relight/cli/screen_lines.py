@@ -71,7 +71,10 @@ def _asked(seen: Seen) -> tuple[Said, ...]:
         return ()
     if seen.data.get("why"):
         return (("asked", f"the host's own validation could not be asked: {seen.data['why']}", "yellow"), _UNASKED)
-    return (("asked", f"the host's own validation about {number}: {number - refused} pass, {refused} refused", "dim"),)
+    unanswered = seen.data.get("unanswered") or 0
+    none = f", {unanswered} without an answer" if unanswered else ""
+    said = f"the host's own validation about {number}: {number - refused - unanswered} pass, {refused} refused{none}"
+    return (("asked", said, "dim"),)
 
 
 _UNASKED = ("", "so changes are tried without it: what the engine refuses shows only in a launch", "dim")

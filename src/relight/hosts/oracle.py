@@ -82,8 +82,9 @@ def answers(ran: Ran, candidates: Sequence[Settings]) -> Validation:
     if not found:
         return Validation(asked=False, why=_no_answer(ran))
     said = json.loads(text)
-    if said["why"] and all(a["type"] == "NoAnswer" for a in said["answers"]):
-        return Validation(asked=False, why=f"the engine's own validation cannot be asked: {said['why']}")
+    if all(not a["passed"] and a["type"] == "NoAnswer" for a in said["answers"]):
+        why = said["why"] or "; ".join(dict.fromkeys(a["message"] for a in said["answers"]))
+        return Validation(asked=False, why=f"the engine's own validation cannot be asked: {why}")
     return Validation(tuple(map(_answer, said["answers"])), seconds=sum(said["seconds"]))
 
 

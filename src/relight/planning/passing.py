@@ -7,10 +7,11 @@ from relight.words.diagnosis import Cause
 from relight.words.signature import Signature
 from relight.words.step import Clean, Launch, Person, Step, Wait
 
+MEMORY = "oom.gpu.other_process"
 FOR_A_PERSON = frozenset({
     "model.auth", "model.not_found", "model.config", "env.disk", "env.permission", "env.network", "env.version",
     "env.abi", "env.import", "env.driver", "env.toolchain", "hardware.xid", "hardware.ecc", "hardware.pcie",
-    "oom.gpu.other_process", PORT,
+    MEMORY, PORT,
 })  # fmt: skip
 
 
@@ -58,7 +59,13 @@ def person(history: History) -> Person | None:
 
 def _asks_for_one(last: Attempt, history: History) -> bool:
     advice = last.diagnosis.action if last.diagnosis else "none"
-    return advice == "person" or foreign_port(history) or _did_not_pass(last, history)
+    return advice == "person" or foreign_port(history) or _held(last, history) or _did_not_pass(last, history)
+
+
+def _held(last: Attempt, history: History) -> bool:
+    """Say whether a foreign process holds the memory that was missing: nothing passes while it does."""
+    cause = _cause(last)
+    return cause is not None and cause.kind == MEMORY and history.ground.world.memory_holder != ""
 
 
 def _did_not_pass(last: Attempt, history: History) -> bool:
@@ -85,9 +92,11 @@ def blamed_and_free(cause: Cause, attempt: Attempt, history: History) -> bool:
 
 def _said(cause: Cause, last: Attempt, history: History) -> Person:
     signature = signature_of(last, history.ground)
-    holder = history.ground.world.port_holder if cause.kind == PORT else ""
+    world = history.ground.world
+    holder = {PORT: world.port_holder, MEMORY: world.memory_holder}.get(cause.kind, "")
     because = f"{cause.summary} (held by {holder})" if holder else cause.summary
-    after = f"stop {holder}, or choose another port" if holder else (signature.next if signature else "")
+    port = f"stop {holder}, or choose another port" if holder and cause.kind == PORT else ""
+    after = port or (signature.next if signature else "")
     return Person(because, after or "mend this on the host, then run again")
 
 

@@ -24,7 +24,8 @@ class World:
     and with a lowered confidence.
     `settled` is the number of the last attempt after which a Wait or Clean was carried out.
     `load_seconds` is how long the last real load of weights took. `port_holder` names the foreign process that
-    listens on the port ("" when nobody does). `died` is the number of a healthy attempt whose server died later.
+    listens on the port ("" when nobody does), `memory_holder` those that hold memory of the cards.
+    `died` is the number of a healthy attempt whose server died later.
     """
 
     parser: HostParser | None = None
@@ -43,5 +44,6 @@ class World:
     settled: int = 0
     load_seconds: float | None = None
     port_holder: str = ""
+    memory_holder: str = ""
     died: int | None = None
     gpu_count: int | None = None
