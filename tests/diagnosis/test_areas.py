@@ -278,3 +278,25 @@ def test_lines_near_an_error_inside_a_library_say_what_called_it() -> None:
     ]
 
     assert "lora-backend" in first_three(*log)
+
+
+def test_a_variable_with_its_value_in_brackets_is_what_a_message_proposes() -> None:
+    found = repairs("RuntimeError: no room. Disable the moon (NCCL_ACME_ENABLE=0) to avoid this.")
+
+    assert found[0].set_env == {"NCCL_ACME_ENABLE": "0"}
+
+
+def test_an_attribute_called_like_a_flag_is_not_that_flag() -> None:
+    assert "dtype" not in all_names("AttributeError: 'NoneType' object has no attribute 'dtype'")
+
+
+def test_a_failed_check_of_a_library_s_own_source_is_met_by_leaving_that_library_out() -> None:
+    found = repairs("RuntimeError: Assertion error (kernel_runtime.hpp:41): moon == 0")
+
+    assert found[0].set_env == {"SGLANG_ENABLE_JIT_DEEPGEMM": "0"}
+
+
+def test_what_the_command_asks_for_is_left_away_before_others_are_tried_where_a_fault_may_show_elsewhere() -> None:
+    log = "Fatal Python error: Segmentation fault"
+
+    assert "enable-mixed-chunk" in first_three(log, argv=(*MODEL, "--tp-size", "2", "--enable-mixed-chunk"))

@@ -179,3 +179,50 @@ def test_the_result_does_not_depend_on_how_bytes_are_cut(cuts: list[int]) -> Non
     lines += [*splitter.feed(rest), *splitter.close()]
 
     assert diagnose(lines, KNOWLEDGE, name="log") == diagnose(split([data]), KNOWLEDGE, name="log")
+
+
+ENDED_INSIDE = (
+    f"{AT} TP0] Decode batch. #running-req: 1",
+    f"{AT} TP1] Scheduler hit an exception: Traceback (most recent call last):",
+    '  File "/opt/venv/lib/python3.11/site-packages/sglang/srt/lora/acme.py", line 41, in run',
+    "    self.moon(",
+)
+
+
+def test_a_log_that_ends_inside_an_error_shows_a_failure_where_the_error_begins() -> None:
+    found = read(*ENDED_INSIDE)
+
+    assert found.verdict == "failed"
+    assert found.cause
+    assert (found.cause.kind, found.cause.line) == ("unknown", 2)
+    assert any("lora-backend" in r.names for r in found.repairs)
+
+
+def test_an_error_that_a_later_line_ends_does_not_make_a_failure_of_a_healthy_log() -> None:
+    assert read(*ENDED_INSIDE, f"{AT} TP0] Decode batch. #running-req: 1").verdict == "healthy"
+
+
+def test_a_growing_log_that_stops_inside_an_error_waits_for_the_rest() -> None:
+    lines = split(["\n".join(ENDED_INSIDE).encode() + b"\n"])
+
+    assert diagnose(lines, KNOWLEDGE, name="log", running=True).verdict != "failed"
+
+
+def test_a_start_that_ends_in_taking_host_memory_names_what_asked_for_it() -> None:
+    found = read(
+        f"{AT} TP0] Load weight begin.", f"{AT} TP0] Allocating 40.00 GB host memory for hierarchical KV cache."
+    )
+
+    assert found.cause
+    assert found.cause.line == 2
+    assert "hicache-size" in found.repairs[0].names
+
+
+def test_a_panic_in_rust_is_a_failure() -> None:
+    assert cause("thread 'actor' panicked at src/oak.rs:41:7:", "called `Option::unwrap()`").kind == "engine.bug"
+
+
+def test_a_router_that_gives_a_server_up_says_that_it_died() -> None:
+    log = "[Router (Rust)] 2026-03-01 10:00:00 - WARN - Removing failed worker: http://localhost:8001"
+
+    assert cause(log).kind == "comm.peer_died"

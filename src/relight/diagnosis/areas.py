@@ -306,7 +306,7 @@ def ordered(
         return [*near, *(r for r in own if not _repeated(r, near))]
     near = [r for r in area_repairs(place, facts, version) if not _repeated(r, own)]
     more = [replace(r, cost=r.cost + (BEHIND if own else 0.0)) for r in near]
-    named = [r for r in more if _said(r, own[:ENOUGH], place)][:1]
+    named = [r for r in more if _said(r, own[:ENOUGH], place)][:1] or _asked_for(more, place)[:1]
     enough = len(signature.remedies) >= ENOUGH and place.sure
     shown = sorted((r for r in more if r not in named and _shown(r, place)), key=lambda r: r.cost)
     rest = [*doubted, *([] if enough else [r for r in more if r not in [*named, *shown]])]
@@ -315,6 +315,12 @@ def ordered(
     shown = [] if enough else shown
     instead = [r for r in shown if running & r.set.keys()][:1]
     return [*instead, *fit[: ENOUGH - 1], *named, *fit[ENOUGH - 1 :], *(r for r in shown if r not in instead), *rest]
+
+
+def _asked_for(repairs: Sequence[Repair], place: Place) -> list[Repair]:
+    """Return what leaves away a suspect that the command asks for, where a failure may show elsewhere."""
+    asked = [a for a in place.areas.all if a.suspect and place.known and _asked(a, place.given)]
+    return [r for r in repairs if r.unset and not place.sure and any(_steers(a, r) for a in asked)]
 
 
 def _said(repair: Repair, others: Sequence[Repair], place: Place) -> bool:

@@ -17,15 +17,16 @@ from relight.diagnosis.memory import FRACTION, MOST, OFFLOAD, Sums, direction, h
 from relight.diagnosis.platform import platform_of
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
-from relight.diagnosis.silence import last_progress, stopped
+from relight.diagnosis.silence import stopped
 from relight.diagnosis.source.wishes import Wishes, general_wishes
 from relight.diagnosis.spoken import EXCERPT, spoken
 from relight.diagnosis.telling import last, waiting
+from relight.diagnosis.unnamed import cut_off, repairs_of_end, silent
 from relight.diagnosis.wants import SourceReading, read_source, wants_of
 from relight.logs.lines import Line, shown
+from relight.words.area import Areas
 from relight.words.attempt import Exit
-from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
-from relight.words.kinds import KINDS, family
+from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine, Verdict
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
@@ -78,10 +79,15 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
     evidence.ours = evidence.ours or bool(argv)
+    given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
+    if choice.root is None and evidence.cut and not running and _may_be_ours(evidence):
+        return _unnamed(base, cut_off(evidence, evidence.cut), evidence, given, knowledge.areas)
     if choice.root is None or _foreign(evidence, choice.root):
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
-        return _without_failure(base, evidence, running=running, benign=benign and evidence.ours)
-    given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
+        verdict = _without_failure(evidence, running=running, benign=benign and evidence.ours)
+        if verdict == "failed":
+            return _unnamed(base, silent(evidence), evidence, given, knowledge.areas)
+        return replace(base, verdict=verdict)
     root = _in_its_room(choice, choice.root, evidence, given, matcher(knowledge.signatures))
     choice = replace(choice, root=root)
     given = replace(given, platform=platform_of(root, evidence, given, knowledge.platforms))
@@ -112,10 +118,14 @@ def _last_complete(
 
 def _foreign(evidence: Evidence, root: Candidate) -> bool:
     """Say whether the log is another program's: no word of the engine in it, and a cause that any program may have."""
-    if evidence.ours or len(evidence.records) < FOREIGN:
+    if _may_be_ours(evidence):
         return False
     kind = root.claim.signature.kind if root.named and root.claim else "unknown"
     return kind in ANYWHERE or not kind.startswith(OF_ENGINES)
+
+
+def _may_be_ours(evidence: Evidence) -> bool:
+    return evidence.ours or len(evidence.records) < FOREIGN
 
 
 def _in_its_room(choice: Choice, root: Candidate, evidence: Evidence, given: Given, ask: Matcher) -> Candidate:
@@ -188,41 +198,23 @@ def _unusual(root: Candidate, evidence: Evidence) -> tuple[LogLine, ...]:
     return tuple(LogLine(rec.number, shown(rec.line.text)) for rec in near if rec.body.strip())
 
 
-def _without_failure(base: Diagnosis, evidence: Evidence, *, running: bool, benign: bool) -> Diagnosis:
+def _without_failure(evidence: Evidence, *, running: bool, benign: bool) -> Verdict:
     # An excerpt of everyday serving shows no start at all.
     if evidence.progress.ready is not None or (evidence.served and not evidence.progress.spans):
-        return replace(base, verdict="healthy")
+        return "healthy"
     # A log that shows how the start began is whole up to its end, however short.
     excerpt = len(evidence.records) < EXCERPT and not stopped(evidence) and not printed_arguments(evidence)
     if benign and not running and (excerpt or not evidence.progress.spans):
-        return replace(base, verdict="healthy")
+        return "healthy"
     if not evidence.progress.spans:
-        return base
-    if running:
-        return replace(base, verdict="starting")
-    return replace(base, verdict="failed", cause=_silent(evidence), action="change")
+        return "unknown"
+    return "starting" if running else "failed"
 
 
-def _silent(evidence: Evidence) -> Cause:
-    kind = "hang.startup" if stopped(evidence) else "unknown"
-    last = last_progress(evidence)
-    stalls = f"{KINDS[kind]} " if kind != "unknown" else ""
-    return Cause(
-        family=family(kind),
-        kind=kind,
-        signature=None,
-        fingerprint="",
-        line=last.number if last else None,
-        text=shown(last.line.text) if last else "",
-        rank=last.rank if last else None,
-        phase=evidence.progress.phase,
-        confidence=0.5 if kind != "unknown" else 0.2,
-        summary=f"{stalls}The log ends in phase {_in_words(evidence.progress.phase)} and names no failure.",
-    )
-
-
-def _in_words(phase: str | None) -> str:
-    return (phase or "").replace("_", " ")
+def _unnamed(base: Diagnosis, cause: Cause, evidence: Evidence, given: Given, areas: Areas) -> Diagnosis:
+    """Return the diagnosis of a log that ends without a word about what failed."""
+    repairs = repairs_of_end(cause, evidence, given, areas, base.engine.version)
+    return replace(base, verdict="failed", cause=cause, action="change", repairs=repairs)
 
 
 def _only_version(knowledge: Knowledge) -> str | None:

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from relight.diagnosis.match import bounded
 from relight.diagnosis.order import put_in_order
-from relight.diagnosis.traceback import Chain, Reader
+from relight.diagnosis.traceback import Block, Chain, Reader
 from relight.logs.lines import Line
 from relight.logs.marks import Marks
 from relight.logs.progress import Progress
@@ -34,7 +34,8 @@ class Evidence:
     """What a log holds. `ours` says that it is a log of the engine.
 
     `phases` has, for each record, the phase its rank was in before the line; `commands` are the lines that hold the
-    command of a launch, `served` says that the engine told of answers it gave.
+    command of a launch, `served` says that the engine told of answers it gave. `cut` is the traceback in which the
+    log ends, before its exception.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -47,6 +48,7 @@ class Evidence:
     usage: set[int] = field(default_factory=set)
     ours: bool = False
     served: bool = False
+    cut: Block | None = None
 
     def index(self, number: int) -> int:
         """Return the position in `records` of the line with this number."""
@@ -137,6 +139,8 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
         if rec.number not in reader.taken and any(mark.id == "command" for mark in evidence.progress.read(rec)):
             evidence.commands.add(rec.number)
     reader.close()
+    last = next((rec.number for rec in reversed(found) if rec.body.strip()), None)
+    evidence.cut = reader.cut if last in reader.taken else None
     engine = [re.compile(p.regex) for p in phases if p.id == "engine"]
     evidence.ours = not engine or any(engine[0].search(rec.line.text) for rec in found)
     evidence.usage = _usage_lines(found)

@@ -84,9 +84,10 @@ def _in_clause(clause: str, number: int) -> Iterator[Mention]:
         flag = match["flag"].rstrip(".").replace("_", "-")
         yield Mention(flag, plain, False, *_mood(before, clause), number, _way(before, clause[match.end() :]))
     for match in _ENV.finditer(clause):
-        yield Mention(
-            match["name"], match["value"].rstrip(".,;"), True, *_mood(clause[: match.start()], clause), number
-        )
+        before = clause[: match.start()]
+        # "disable it (NAME=0)": what stands in brackets says how.
+        mood = (True, False) if before.endswith("(") else _mood(before, clause)
+        yield Mention(match["name"], match["value"].rstrip(".,;)"), True, *mood, number)
 
 
 def _mood(before: str, clause: str) -> tuple[bool, bool]:

@@ -88,10 +88,14 @@ Chain: TypeAlias = list[Block]
 
 
 class Reader:
-    """Read tracebacks line by line; `chains` holds what was found, `taken` the lines that belong to one."""
+    """Read tracebacks line by line; `chains` holds what was found, `taken` the lines that belong to one.
+
+    `cut` is the traceback that still lacked its exception when the log ended, without a type.
+    """
 
     def __init__(self) -> None:
         self.chains: list[Chain] = []
+        self.cut: Block | None = None
         self.taken: set[int] = set()
         self._stack: list[_Open] = []
         self._last: Block | None = None
@@ -177,6 +181,8 @@ class Reader:
                 kind = raising["type"] or "AssertionError"
                 block = Block(top.start, top.source, kind, top.frames[-1].text, tuple(top.frames), rank=top.rank)
                 self.chains.append([block])
+            else:
+                self.cut = Block(top.start, top.start, "", "", tuple(top.frames), rank=top.rank)
         self._stack.clear()
 
     def _outside(self, rec: Record, body: str) -> None:
