@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -84,3 +84,22 @@ def test_without_apprise_the_error_names_the_extra_and_not_the_address() -> None
 @pytest.mark.usefixtures("no_apprise")
 def test_without_an_address_nothing_is_needed() -> None:
     assert sender([]) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("nosuch://me:hunter2@x", " (nosuch://...)"), ("hunter2", ""), ("me:hunter2@x", ""), ("", "")],
+)
+def test_an_address_that_is_none_is_not_shown_but_for_its_scheme(address: str, shown: str) -> None:
+    apprise = ModuleType("apprise")
+    apprise.Apprise = lambda: SimpleNamespace(add=lambda _: False)  # type: ignore[attr-defined]
+    before, sys.modules["apprise"] = sys.modules.get("apprise"), apprise
+    try:
+        with pytest.raises(UsageError) as caught:
+            sender([address])
+    finally:
+        sys.modules.pop("apprise")
+        if before:
+            sys.modules["apprise"] = before
+
+    assert caught.value.text == f"address 1{shown} is none that apprise knows"

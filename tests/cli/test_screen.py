@@ -1,6 +1,7 @@
 """What a person sees while a run runs."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,17 +113,6 @@ def test_quiet_shows_nothing() -> None:
 
 def test_where_others_write_to_the_terminal_too_nothing_changes_in_place() -> None:
     assert "\x1b" not in shown(RUN, terminal=True, still=True)
-
-
-def test_what_comes_after_the_end_of_a_run_is_written_below_it() -> None:
-    out = io.StringIO()
-    console = Console(file=out, width=80, force_terminal=True, color_system=None, _environ={"TERM": "xterm"})
-    with Screen(console, View(host="rtx8")) as screen:
-        screen.show(RUN[-1])
-        shows_cursor, erased = "\x1b[?25h", "\x1b[2K"
-
-        assert shows_cursor in out.getvalue()
-        assert out.getvalue().endswith(erased)
 
 
 def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines() -> None:
@@ -255,10 +245,13 @@ def test_while_the_host_is_made_ready_the_change_to_come_is_on_the_screen() -> N
 
 
 def test_watching_a_healthy_server_uses_no_budget() -> None:
-    view = after(loading(), event("healthy", 3), 100)
-    died = after(view, event("crashed", 3), 7300)
+    view = after(replace(loading(), keep=True), event("healthy", 3), 100)
+    died = after(after(view, event("run_ended", state="healthy"), 101), event("crashed", 3), 7300)
 
-    assert drawn(view, 7300, 80)[1:] == ["  healthy for 2.0 h"]
+    assert drawn(view, 7300, 80)[1:] == [
+        "  attempt 3  healthy for 2.0 h",
+        "  watching the server; Ctrl-C leaves it running",
+    ]
     assert "budget left: 19 of 20 launches, 58 min" in drawn(died, 7310, 80)[-1]
 
 

@@ -62,6 +62,7 @@ class Listeners:
             launched=sum(a.launched for a in record.attempts),
             deadline=order.deadline or budget.deadline,
             used=used(record),
+            keep=order.keep,
             expected=tuple(expected(record, others).items()),
         )
         console = Console(stderr=self._shared.json or self._events == "-")

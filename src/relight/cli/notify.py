@@ -1,5 +1,6 @@
 """`--notify`: tell somebody how a run ended, through apprise (the extra `notify`)."""
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ def sender(urls: Sequence[str]) -> Send | None:
     """Return what sends a title and a text to all `urls`, None where there is none; nothing is sent here.
 
     UsageError where apprise is not installed or does not know the address. An address may hold a password: it is
-    never stored and never shown, but for what stands before its colon.
+    never stored and never shown, but for what stands before its ://.
     """
     if not urls:
         return None
@@ -34,11 +35,17 @@ def sender(urls: Sequence[str]) -> Send | None:
     service = apprise.Apprise()
     for i, url in enumerate(urls, 1):
         if not service.add(url):
-            text = f"address {i} ({url.partition(':')[0][:20]}: ...) is none that apprise knows"
+            text = f"address {i}{_scheme(url)} is none that apprise knows"
             raise UsageError(
                 text, place="--notify", next="such as mailto://, slack://, ntfy://, json://; see apprise's docs"
             )
     return lambda title, body: bool(service.notify(title=title, body=body))
+
+
+def _scheme(url: str) -> str:
+    """Return what may be shown of an address: nothing where it is none, for it may be a password alone."""
+    found = re.match(r"([a-z][a-z0-9+.-]{0,19})://", url, re.IGNORECASE)
+    return f" ({found[1]}://...)" if found else ""
 
 
 def tell(event: Event, record: Callable[[], Record], send: Send) -> None:

@@ -87,8 +87,6 @@ class Screen:
             self._spoke = now
         elif self._live is None and now - self._spoke >= _QUIET_FOR:
             self._heartbeat(event, now)
-        if self._live and event.event == "run_ended":
-            self._live.stop()
 
     def _heartbeat(self, event: Event, now: float) -> None:
         """Without a terminal, say every minute that it goes on."""

@@ -49,7 +49,8 @@ def _rule(view: View, room: int) -> Text:
 
 def _head(view: View, now: float, room: int) -> RenderableType:
     if view.healthy_since is not None:
-        return _cut(Text(f"  healthy for {_rough(now - view.healthy_since)}", "bold green"), room)
+        attempt = f"attempt {view.attempt}  " if view.attempt is not None else ""
+        return _cut(Text(f"  {attempt}healthy for {_rough(now - view.healthy_since)}", "bold green"), room)
     if view.busy:
         passed = round(now - view.busy_since)
         return _cut(Text.assemble((f"  {view.busy} ...", "bold"), f"  {span(passed)}" if passed > 1 else ""), room)
@@ -128,7 +129,7 @@ def until_healthy(view: View, now: float) -> list[str]:
 def _budget(view: View, now: float) -> list[str]:
     if view.healthy_since is not None:
         # Nothing of it is used while a healthy server is only watched.
-        return []
+        return ["watching the server; Ctrl-C leaves it running"] if view.keep else []
     budget = [f"{max(0, view.launches - view.launched)} of {view.launches} launches"] if view.launches else []
     budget += [_rough(max(0.0, view.deadline - (now - view.began)))] if view.deadline else []
     return [f"budget left: {', '.join(budget)}"] if budget else []

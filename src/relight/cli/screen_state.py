@@ -23,7 +23,8 @@ class View:
     of a start, () where there is none; `lengths` is the same of this run's own launches. `launches` and `deadline` are
     the budget, of which `used` seconds went before; `began` is when the run began, `since` when the phase did. A second
     model goes through phases again: `furthest` is the last phase that was new, since `reached`. Memory is MiB on the
-    fullest card. `asked` is what a server that is ready is being asked, `busy` a step of relight's own.
+    fullest card. `asked` is what a server that is ready is being asked, `busy` a step of relight's own. `keep`: a
+    healthy server goes on being watched.
     """
 
     host: str = ""
@@ -32,6 +33,7 @@ class View:
     launches: int = 0
     deadline: float = 0.0
     used: float = 0.0
+    keep: bool = False
     began: float = 0.0
     healthy_since: float | None = None
     launched: int = 0
