@@ -23,6 +23,12 @@ IN_PREFILL = """Traceback (most recent call last):
   File "/opt/venv/lib/python3.11/site-packages/sglang/srt/managers/scheduler.py", line 478, in run_batch
     result = self.forward(batch)
 """
+IN_DRAFT = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/sglang/srt/speculative/eagle_worker.py", line 120, in __init__
+    super().__init__(server_args, gpu_id, rank, draft=True)
+  File "/opt/venv/lib/python3.11/site-packages/sglang/srt/model_executor/model_runner.py", line 510, in load_model
+    self.model = get_model(self.config)
+"""
 SIZES = (256, 192, 128, 64, 32, 16, 8, 4, 2, 1)
 
 
@@ -218,3 +224,46 @@ def test_a_step_is_halved_as_often_as_what_it_asked_for_says() -> None:
     small = read(log + out_of_memory(0.5, 0.05), mem_fraction_static=0.9, chunked_prefill_size=8192)[0]
 
     assert [values(found, "chunked-prefill-size") for found in (once, thrice, small)] == [[4096], [1024], [4096]]
+
+
+def test_a_fraction_the_engine_chose_itself_is_what_the_pools_left_free() -> None:
+    log = loaded(94, 40) + f"{AT} Memory pool end. avail mem=16.45 GB\n" + IN_PREFILL + out_of_memory(1.5, 0.5)
+
+    found, cause = read(log)
+
+    # 1 - 16.45/94, and the 1.7 GiB that are missing with the margin.
+    assert cause.facts["mem_fraction"] == pytest.approx(0.825)
+    assert cause.facts["mem_fraction_high"] == pytest.approx(0.825 - 1.7 / 94, abs=0.0005)
+    assert max(values(found, FRACTION)) < cause.facts["mem_fraction_high"]
+
+
+def test_no_lower_fraction_is_proposed_that_leaves_no_pool() -> None:
+    log = loaded(94, 17.6) + IN_PREFILL + out_of_memory(1.2, 0.9)
+
+    found, _ = read(log, mem_fraction_static=0.9)
+
+    # Below 1 - 17.6/94 nothing is left for the pools.
+    assert values(found, FRACTION)
+    assert min(values(found, FRACTION)) > 1 - 17.6 / 94
+
+
+@pytest.mark.parametrize(("algorithm", "more"), [("EAGLE", 2.0), ("NGRAM", 0.0)])
+def test_graphs_leave_room_for_a_draft_model_that_is_still_to_be_loaded(algorithm: str, more: float) -> None:
+    log = loaded(94, 60) + captured(0, 0.5) + IN_CAPTURE + out_of_memory(2.0, 0.5)
+
+    plain, _ = read(log, mem_fraction_static=0.9)
+    drafting, _ = read(log, mem_fraction_static=0.9, speculative_algorithm=algorithm)
+
+    assert min(values(plain, FRACTION)) - min(values(drafting, FRACTION)) == pytest.approx(more / 94, abs=0.0011)
+
+
+def test_a_draft_model_whose_load_broke_off_is_given_what_it_had_not_asked_for_yet() -> None:
+    second = f"{AT} Load weight begin. avail mem=0.90 GB\n"
+    log = loaded(94, 60) + second + IN_DRAFT + out_of_memory(0.4, 0.3)
+
+    found, cause = read(log, mem_fraction_static=0.9, speculative_algorithm="EAGLE")
+
+    # 0.6 of 2 GiB were taken; 0.8 more are left to serve with.
+    assert cause.kind == "oom.gpu.draft"
+    (summed,) = (float(str(r.set[FRACTION])) for r in found.repairs if r.origin == "memory")
+    assert summed == pytest.approx(cause.facts["mem_fraction_high"] - 2.2 / 94 - 0.005, abs=0.001)

@@ -81,6 +81,27 @@ def test_where_a_kind_came_again_its_own_sums_are_not_enough() -> None:
     assert wide.cost < enough.cost
 
 
+def test_sums_that_fell_short_before_are_followed_only_where_they_ask_for_more_than_is_made_up() -> None:
+    ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
+    limits = (Term("mem-fraction-static", ">=", 0.85), Term("mem-fraction-static", ">=", 0.83))
+    far = Repair(set={"mem-fraction-static": 0.77}, why="the second sums", origin="memory", cost=2.0)
+
+    assert between("mem-fraction-static", Known(limits, (far,)), ground) == far
+
+
+def test_between_two_bounds_no_more_of_the_pool_is_given_up_than_what_fell_short_asks_for() -> None:
+    ground = ground_of(playbook(flags={"mem-fraction-static": 0.9}), WORLD)
+
+    def inside(low: float, high: float) -> object:
+        limits = (Term("mem-fraction-static", "<=", low), Term("mem-fraction-static", ">=", high))
+        found = between("mem-fraction-static", Known(limits), ground)
+        return found and found.set["mem-fraction-static"]
+
+    assert inside(0.6, 0.85) == 0.84
+    assert inside(0.84, 0.85) == 0.845
+    assert inside(0.85, 0.84) is None
+
+
 @pytest.mark.parametrize(
     ("values", "seen", "same"),
     [

@@ -30,6 +30,7 @@ from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine, Verdict
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
+SPECULATION, DRAFTLESS = "speculative-algorithm", {None, "NGRAM"}
 LATE = 0.85
 """Confidence in a cause of which only the symptom is seen."""
 FOREIGN = 6
@@ -138,7 +139,8 @@ def _in_its_room(choice: Choice, root: Candidate, evidence: Evidence, given: Giv
 def _sums(cause: Cause, evidence: Evidence, given: Given) -> Sums:
     fact = given.facts.get(FRACTION)
     most = fact.bounds[1] if fact and fact.bounds else MOST
-    return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most)
+    drafts = given.in_effect(SPECULATION) not in DRAFTLESS
+    return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most, drafts=drafts)
 
 
 def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: SourceReading, place: Place) -> Diagnosis:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
-from relight.diagnosis.graphs import reserve, to_come
+from relight.diagnosis.graphs import SERVING, reserve, to_come
 from relight.logs.progress import Progress
 from relight.words.settings import Repair
 
@@ -30,19 +30,22 @@ GRAIN = 4
 LARGE = 1.0
 """GiB from which on what a step asked for at once is most of what it needs."""
 MOST_HALVINGS = 5
+DRAFT = 2.0
+"""GiB of a draft model, as engines reckon that load it after the pools."""
 COST = 0.8
 COST_OF_POOL = 5.0
 """What a lower fraction costs, and what it costs more for the whole of the pools."""
 
 FRACTION = "mem-fraction-static"
 OFFLOAD = "cpu-offload-gb"
+CAPTURE, DRAFTING = "oom.gpu.graph_capture", "oom.gpu.draft"
 STATES, TAKEN, FULL = "states", "taken", "full"
 """Why no fraction gives the KV pool room: signatures ask for them as if they were phases."""
 UP = {"oom.gpu.kv_pool", "oom.gpu.mamba_cache", "oom.gpu.kv_runtime"}
-PROPORTIONAL = {"oom.gpu.graph_capture", "oom.gpu.activation"}
+PROPORTIONAL = {CAPTURE, "oom.gpu.activation"}
 """What asks for memory in proportion to the requests or tokens that are worked on at once."""
 SLIGHT = 0.1
-DOWN = {"oom.gpu.graph_capture", "oom.gpu.activation", "oom.gpu.draft", "oom.gpu.comm", "oom.gpu.unspecified"}
+DOWN = {CAPTURE, "oom.gpu.activation", DRAFTING, "oom.gpu.comm", "oom.gpu.unspecified"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Sums:
     """What the sums say: bounds of the fraction (None: not known) and the arithmetic in sentences.
 
     `why` says why no fraction helps, `lost` what part of the pools the fraction at `high` takes away, `aim`
-    what should be tried below `high`.
+    what should be tried below `high`, `floor` below which a fraction that falls leaves no pool.
     """
 
     low: float | None = None
@@ -83,6 +86,7 @@ class Sums:
     why: str = ""
     lost: float = 0.0
     aim: float | None = None
+    floor: float | None = None
 
     @property
     def hopeless(self) -> bool:
@@ -90,19 +94,53 @@ class Sums:
         return bool(self.why) or (self.low is not None and self.high is not None and self.low > self.high)
 
 
-def sums(kind: str, facts: Mapping[str, Any], progress: Progress, fraction: float | None, most: float = MOST) -> Sums:
-    """Return bounds of the fraction for a memory failure of this kind."""
+def sums(
+    kind: str,
+    facts: Mapping[str, Any],
+    progress: Progress,
+    fraction: float | None,
+    most: float = MOST,
+    *,
+    drafts: bool = False,
+) -> Sums:
+    """Return bounds of the fraction for a memory failure of this kind; `drafts` where a draft model is loaded too."""
     before, after = _least(progress, "load_begin", "avail"), _least(progress, "load_end", "avail")
-    room = Room(before, after, _number(facts.get("fraction")) or fraction, most)
+    room = Room(before, after, _number(facts.get("fraction")) or fraction or _left_over(before, progress), most)
     up = direction(kind, facts)
     if up is None:
         return Sums()
     if not up:
-        asked = _number(facts.get("asked_gib"))
-        if kind != "oom.gpu.graph_capture":
-            return _lower(facts, room, None)
-        return _with_reserve(_lower(facts, room, to_come(progress, asked)), reserve(progress, asked), room)
+        more = to_come(progress, _number(facts.get("asked_gib"))) if kind == CAPTURE else None
+        return _with_reserve(_lower(facts, room, more), _beyond(kind, facts, progress, drafts=drafts), room)
     return _stated(facts, room) or _beyond_the_fraction(room, progress) or _raise(room)
+
+
+def _left_over(before: float | None, progress: Progress) -> float | None:
+    """Return the fraction that the engine chose itself: what pools left free is what it does not give them."""
+    left = _least(progress, "pool_end", "avail")
+    return round(1 - left / before, 3) if before and left is not None and left < before else None
+
+
+def _beyond(kind: str, facts: Mapping[str, Any], progress: Progress, *, drafts: bool) -> float:
+    """Return the GiB that should be free beyond what is proved to be missing, for all that comes after the failure."""
+    if kind == CAPTURE:
+        draft = DRAFT if drafts and _second(progress, "load_end") is None else 0.0
+        return draft + reserve(progress, _number(facts.get("asked_gib")))
+    return SERVING - MARGIN + (_rest_of_draft(facts, progress) if kind == DRAFTING else 0.0)
+
+
+def _rest_of_draft(facts: Mapping[str, Any], progress: Progress) -> float:
+    """Return the GiB of a draft model that were not yet asked for when memory ran out."""
+    begun, free = _second(progress, "load_begin"), _number(facts.get("free_gib"))
+    taken = begun - free if begun is not None and free is not None else 0.0
+    return max(DRAFT - max(taken, 0.0), 0.0)
+
+
+def _second(progress: Progress, mark: str) -> float | None:
+    """Return the least that was free at a mark which ranks came to a second time: with the draft model."""
+    first = progress.first.get(mark, {})
+    values = [_number(f.get("avail")) for rank, f in progress.facts.get(mark, {}).items() if f is not first[rank]]
+    return min((v for v in values if v is not None), default=None)
 
 
 def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
@@ -126,7 +164,8 @@ def _wrong(repair: Repair, found: Sums, *, up: bool) -> bool:
         return found.hopeless
     if up:
         return any(bound is not None and value <= bound for bound in (now, found.low))
-    return any(bound is not None and value >= bound for bound in (now, found.high))
+    too_low = found.floor is not None and value <= found.floor
+    return too_low or any(bound is not None and value >= bound for bound in (now, found.high))
 
 
 def _least(progress: Progress, mark: str, fact: str) -> float | None:
@@ -199,7 +238,7 @@ def _raise(room: Room) -> Sums:
 def _lower(facts: Mapping[str, Any], room: Room, more: tuple[float, str] | None) -> Sums:
     asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
     if not room.before or room.fraction is None or asked is None or free is None:
-        return Sums(fraction=room.fraction)
+        return Sums(fraction=room.fraction, floor=room.low)
     further, words = more or (0.0, "")
     lack = max(asked + further - free, 0.0) + MARGIN
     high = room.fraction - lack / room.before
@@ -213,7 +252,9 @@ def _lower(facts: Mapping[str, Any], room: Room, more: tuple[float, str] | None)
         fills = f"The weights alone fill {room.low:.3f} of it, so no fraction leaves room for both."
         return _bounded(room, least, high, (*said, fills))
     lost = lack / room.pool if room.pool and room.pool > 0 else 0.0
-    return replace(_bounded(room, None, high, said), lost=min(lost, 1.0))
+    found = _bounded(room, None, high, said)
+    floor = {} if room.low is None else {"mem_fraction_low": round(room.low, 4)}
+    return replace(found, lost=min(lost, 1.0), floor=room.low, facts={**found.facts, **floor})
 
 
 def _with_reserve(found: Sums, extra: float, room: Room) -> Sums:
@@ -221,7 +262,9 @@ def _with_reserve(found: Sums, extra: float, room: Room) -> Sums:
     if found.hopeless or found.high is None or not room.before:
         return found
     aim = found.high - extra / room.before
-    said = f"With {extra:g} GiB more for further sizes and to serve with, {aim:.3f}."
+    if found.floor is not None:
+        aim = min(max(aim, found.floor + LEAST_POOL), found.high)
+    said = f"With {round(extra, 2):g} GiB more for what comes after it and to serve with, {aim:.3f}."
     lost = found.lost + (extra / room.pool if room.pool and room.pool > 0 else 0.0)
     return replace(found, aim=aim, lost=min(lost, 1.0), sentences=(*found.sentences, said))
 

@@ -27,7 +27,8 @@ SLACK = 1e-6  # for what floats lose in a division
 class Known:
     """The bounds that hold for some settings, and what the sums behind them proposed.
 
-    `fresh` are proposals for a failure of a kind that came once: where one came again, its sums left something out.
+    `fresh` are proposals for a failure of a kind that came once, and of few on one side: where one came again, its
+    sums left something out.
     """
 
     terms: tuple[Term, ...] = ()
@@ -98,7 +99,22 @@ def between(name: str, known: Known, ground: Ground) -> Repair | None:
     told = [r for r in known.repairs if name in map(ground.names.canonical, r.set)]
     inside = [r for r in told if r in known.fresh and met(r, name, known.terms, ground)]
     cost = max(COST, CHEAPER * min((r.cost for r in told), default=0.0))
-    return inside[0] if inside else _made_up(name, known.terms, ground, cost)
+    if inside:
+        return inside[0]
+    made, down = _made_up(name, known.terms, ground, cost), any(t.name == name and t.op == ">=" for t in known.terms)
+    further = [r for r in told if met(r, name, known.terms, ground) and down and _goes_further(r, made, name, ground)]
+    return further[-1] if further else made
+
+
+def _goes_further(repair: Repair, made: Repair | None, name: str, ground: Ground) -> bool:
+    """Say whether sums that fell short before ask for more room than what was made up."""
+    asked, up_to = _value(repair, name, ground), None if made is None else _value(made, name, ground)
+    return asked is not None and (up_to is None or asked < up_to)
+
+
+def _value(repair: Repair, name: str, ground: Ground) -> float | None:
+    values = [ground.names.value(n, v) for n, v in repair.set.items() if ground.names.canonical(n) == name]
+    return next((float(v) for v in values if isinstance(v, int | float)), None)
 
 
 def _made_up(name: str, conditions: Iterable[Term], ground: Ground, cost: float) -> Repair | None:
@@ -112,6 +128,8 @@ def _made_up(name: str, conditions: Iterable[Term], ground: Ground, cost: float)
     if value is None:
         return None
     why = f"the sums of earlier failures leave {_said(low, high)}"
+    if margin > MARGIN and value is not None and not (known and known.type == "int"):
+        why += ", and fell short: more room is made than they ask for"
     return Repair(set={ground.names.spell(name): value}, why=why, origin="memory", cost=cost)
 
 
@@ -147,7 +165,7 @@ def _inside(low: float | None, high: float | None, margin: int) -> float | None:
     if low is None or high is None:
         edge = floor(high / GRAIN + SLACK) - margin if high is not None else ceil((low or 0.0) / GRAIN - SLACK) + margin
         return round(edge * GRAIN, 3)
-    middle = round((low + high) / 2, 3)
+    middle = round(max((low + high) / 2, high - margin * GRAIN), 3)
     return middle if low < middle < high else None
 
 

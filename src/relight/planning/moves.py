@@ -1,6 +1,6 @@
 """Ways out of a conflict: the nodes next to one that is known to fail."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -34,13 +34,19 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, known: bounds
 
 
 def _repairs(lesson: Lesson, known: bounds.Known, ground: Ground) -> Iterable[Repair]:
-    yield from lesson.repairs
     if not lesson.repairs:
         yield from (_remembered(t, lesson, ground) for t in lesson.terms if t.op == "!=" and not t.env)
-    for name in {t.name for t in lesson.core if t.op in {"<=", ">="}}:
-        inside = bounds.between(name, known, ground)
-        if inside and not any(bounds.met(r, name, known.terms, ground) for r in lesson.repairs):
-            yield inside
+    names = {t.name for t in lesson.core if t.op in {"<=", ">="}}
+    inside = {name: found for name in names if (found := bounds.between(name, known, ground))}
+    kept = [r for r in lesson.repairs if not _fell_short(r, inside, known, ground)]
+    yield from kept
+    yield from (r for name, r in inside.items() if not any(bounds.met(k, name, known.terms, ground) for k in kept))
+
+
+def _fell_short(repair: Repair, inside: Mapping[str, Repair], known: bounds.Known, ground: Ground) -> bool:
+    """Say whether sums proposed too little before, and something that goes further than this is at hand."""
+    stale = any(r not in known.fresh for r in known.repairs)
+    return stale and any(ground.names.canonical(n) in inside for n in repair.set)
 
 
 def _other_ports(lesson: Lesson, ground: Ground) -> Iterable[Repair]:

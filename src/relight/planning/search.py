@@ -21,6 +21,8 @@ from relight.words.settings import Settings
 
 MOST_NODES = 220
 MOST_STEPS_DOWN = 60
+FEW = 2
+"""Up to so many bounds on one side of a number the sums of a new kind of failure are trusted."""
 SURE = 0.95
 """From here on a failure is known too well to suspect what it does not blame of what was given beside the levers."""
 
@@ -159,7 +161,12 @@ class Search:
             if t.op in {"<=", ">="}
             and all(terms.holds(o, view, self.ground.names) for o in lesson.core if o.name != t.name)
         ]
-        kinds = Counter(lesson.kind for _, lesson in found)
-        proposed = [(r, kinds[lesson.kind]) for _, lesson in found for r in lesson.repairs if r.origin == "memory"]
-        fresh = tuple(r for r, often in proposed if often == 1)
+        kinds, sides = Counter(lesson.kind for _, lesson in found), Counter((t.name, t.op) for t, _ in found)
+        proposed = [
+            (r, kinds[lesson.kind] == 1 and sides[t.name, t.op] <= FEW)
+            for t, lesson in found
+            for r in lesson.repairs
+            if r.origin == "memory"
+        ]
+        fresh = tuple(r for r, new in proposed if new)
         return Known(tuple(t for t, _ in found), tuple(r for r, _ in proposed), fresh)
