@@ -30,6 +30,8 @@ def keep(state: Path, *, at: str = AT, outcome: str = "exhausted") -> str:
         log = journal.folder / "attempts" / "001" / "server.log"
         log.parent.mkdir(parents=True)
         log.write_text(f"first line\n\x1b[31mred\x1b[0m api_key='{SECRET}'\nlast line")
+        reached = {"environment": {"hostname": "box-7", "python": "/home/bob/venv/bin/python"}}
+        journal.write(Event(at, run, None, "probed", {"set_record": reached}))
         launched = {
             "rung": "real", "settings": Settings({"model-path": "m"}), "argv": ("--model-path", "m"), "started": at,
             "log": "attempts/001/server.log", "logs": ("attempts/001/server.log",), "outcome": "crashed", "ended": at,
@@ -109,6 +111,17 @@ def test_a_bundle_holds_record_log_and_playbook_without_secrets(relight: Relight
     assert {"record.json", "playbook.toml", "events.jsonl", "logs/attempts-001-server.log.zst"} <= names
     assert SECRET.encode() not in texts
     assert {"report.txt", "report.html", "issue.md"} <= names
+
+
+@pytest.mark.usefixtures("run")
+def test_a_bundle_names_no_machine_and_no_home(relight: Relight, tmp_path: Path) -> None:
+    relight("report", "--bundle", "b.tar")
+
+    with tarfile.open(tmp_path / "b.tar") as archive:
+        told = {m.name.rpartition("/")[2]: archive.extractfile(m).read().decode("utf-8", "replace") for m in archive}  # type: ignore[union-attr]
+
+    assert not [name for name, text in told.items() if "box-7" in text or "/home/bob" in text]
+    assert '"hostname": "host1"' in told["environment.json"]
 
 
 @pytest.mark.usefixtures("run")

@@ -1,11 +1,14 @@
 """The archive of a run."""
 
 import json
+import re
 
+import pytest
 import zstandard
 
 from relight.reports import bundle
 from relight.reports.bundle import Member, members
+from relight.reports.nameless import Nameless
 from relight.words.attempt import Record
 from tests.reports.more_stories import person
 from tests.reports.stories import healthy
@@ -78,3 +81,33 @@ def test_an_empty_member_is_left_out() -> None:
     assert not any(name.endswith(("playbook.toml", "events.jsonl")) for name in names)
     assert isinstance(bundle.compressed([]), bytes)
     assert Member("a", b"").name == "a"
+
+
+NAMELESS = Nameless("/home/ada", {"gpu1.example.com": "host1", "gpu1": "host1", "10.0.0.7": "host2", "local": "host3"})
+
+
+@pytest.mark.parametrize(
+    ("told", "as_"),
+    [
+        ("/home/ada/models/x", "~/models/x"),
+        ("/home/bob/venv/lib/a.py:3", "/home/somebody/venv/lib/a.py:3"),
+        ('"/Users/bob"', '"/Users/somebody"'),
+        ("root@gpu1.example.com:22", "root@host1:22"),
+        ("gpu1:71:71 [0] NCCL INFO, see gpu1.", "host1:71:71 [0] NCCL INFO, see host1."),
+        ("tcp://10.0.0.7:20000 and 10.0.0.71", "tcp://host2:20000 and 10.0.0.71"),
+        ("gpu10, gpu1-b, gpu1.log, my.gpu1", "gpu10, gpu1-b, gpu1.log, my.gpu1"),
+        ("local and 127.0.0.1 stay", "local and 127.0.0.1 stay"),
+    ],
+)
+def test_what_names_a_person_or_a_machine_is_told_in_other_words(told: str, as_: str) -> None:
+    assert NAMELESS(told) == as_
+
+
+def test_no_member_of_an_archive_names_its_machine_or_a_home() -> None:
+    line = b"gpu1:71 File /home/bob/venv/sglang/launch_server.py\n"
+    found = members(healthy(), encode=encode, playbook='model-path = "/home/ada/m"\n', logs={"a.log": (line,)},
+                    nameless=NAMELESS)  # fmt: skip
+    texts = [unpacked(m.data) if m.name.endswith(".zst") else m.data for m in found]
+
+    assert not [text for text in texts if re.search(rb"gpu1\b|/home/(?:ada|bob)", text)]
+    assert b"host1:71 File /home/somebody/venv/sglang/launch_server.py\n" in texts

@@ -12,9 +12,10 @@ from relight.cli.choose import folder_of, record_of
 from relight.cli.options import PATH, Common, common, examples
 from relight.cli.output import say, width
 from relight.journal.codec import dumps, to_json
-from relight.journal.journal import EVENTS, PLAYBOOK
+from relight.journal.journal import EVENTS, ORDER, PLAYBOOK, stored
 from relight.journal.redact import redact_json, redact_text
 from relight.reports.moves import with_moves
+from relight.reports.nameless import Nameless
 from relight.words.attempt import Record
 from relight.words.errors import UsageError
 
@@ -47,7 +48,7 @@ def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path
         say(f"relight: wrote {bundle}", err=True)
         if not (output or issue or shared.json):
             return 0
-    text = _issue(record) if issue else rendered(record, shared.format)
+    text = nameless_of(folder, record)(_issue(record)) if issue else rendered(record, shared.format)
     if output:
         _written(output, text)
         say(f"relight: wrote {output}", err=True)
@@ -89,6 +90,15 @@ def _written(path: Path, text: str) -> None:
         raise UsageError(f"cannot be written: {error.strerror}", place=str(path), next=_ANOTHER) from error
 
 
+def nameless_of(folder: Path, record: Record) -> Nameless:
+    """Return what takes the operator's home and the names and addresses of the hosts out of a text."""
+    specs = stored(folder).specs if (folder / ORDER).is_file() else ()
+    found = {name: f"host{n}" for n, spec in enumerate(specs, 1) for name in (spec.address, spec.jump) if name}
+    nodes = record.environment.get("nodes") or (record.environment,)
+    seen = {str(node.get("hostname") or ""): f"host{n}" for n, node in enumerate(nodes, 1)}
+    return Nameless(str(Path.home()), found | seen)
+
+
 def write_bundle(path: Path, folder: Path, record: Record) -> None:
     """Write a .tar with everything somebody else needs to read the run, redacted."""
     from relight.reports.bundle import members  # noqa: PLC0415  rarely asked for
@@ -99,7 +109,7 @@ def write_bundle(path: Path, folder: Path, record: Record) -> None:
         encode=lambda shown: dumps(shown, indent=2),
         playbook=redact_text(_text(folder / PLAYBOOK)),
         events=_text(folder / EVENTS).splitlines(),
-        home=str(Path.home()),
+        nameless=nameless_of(folder, record),
         logs={name: lines for name, lines in logs.items() if (folder / name).is_file()},
     )
     try:

@@ -8,10 +8,12 @@ from pathlib import PurePosixPath
 import zstandard
 
 from relight.reports import html, issue, text
+from relight.reports.nameless import Nameless
 from relight.reports.world import facts
 from relight.words.attempt import Record
 from relight.words.text import redacted, shown
 
+NOBODY = Nameless()
 _LEVEL = 10
 
 
@@ -30,13 +32,13 @@ def members(
     playbook: str = "",
     events: Iterable[str] = (),
     logs: Mapping[str, Iterable[bytes]] | None = None,
-    home: str = "",
+    nameless: Nameless = NOBODY,
 ) -> Iterator[Member]:
     """Yield the files of an archive one by one, logs last.
 
     `encode` turns a record into JSON, `events` are the lines of its journal, `logs` the lines of each log by the name
-    it has in the record; `home` is the operator's home folder, which is told as "~". Each log is compressed (zstd)
-    line by line; only its compressed form is held.
+    it has in the record; `nameless` takes out what names a person or a machine. Each log is compressed (zstd) line by
+    line; only its compressed form is held.
     """
     folder = f"relight-{_safe(record.run)}"
     hidden = shown(record)
@@ -51,15 +53,9 @@ def members(
     }
     for name, content in told.items():
         if content.strip():
-            yield Member(f"{folder}/{name}", _homeless(content, home).encode("utf-8", "replace"))
+            yield Member(f"{folder}/{name}", nameless(content).encode("utf-8", "replace"))
     for name, lines in (logs or {}).items():
-        yield Member(f"{folder}/logs/{_safe(name)}.zst", compressed(lines))
-
-
-def _homeless(text: str, home: str) -> str:
-    """Return text in which a home folder does not name its owner."""
-    home = home.rstrip("/")
-    return text.replace(f"{home}/", "~/") if home else text
+        yield Member(f"{folder}/logs/{_safe(name)}.zst", compressed(lines, nameless))
 
 
 def _safe(name: str) -> str:
@@ -68,12 +64,12 @@ def _safe(name: str) -> str:
     return "-".join(parts).replace(":", "-") or "unnamed"
 
 
-def compressed(lines: Iterable[bytes]) -> bytes:
+def compressed(lines: Iterable[bytes], nameless: Nameless = NOBODY) -> bytes:
     """Return the lines of a log, redacted and compressed; bytes that are no UTF-8 are kept as they are."""
     squeeze = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
-    parts = [squeeze.compress(_redacted(line)) for line in lines]
+    parts = [squeeze.compress(_redacted(line, nameless)) for line in lines]
     return b"".join([*parts, squeeze.flush()])
 
 
-def _redacted(line: bytes) -> bytes:
-    return redacted(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+def _redacted(line: bytes, nameless: Nameless) -> bytes:
+    return nameless(redacted(line.decode("utf-8", "surrogateescape"))).encode("utf-8", "surrogateescape")

@@ -1,5 +1,6 @@
 """A bug report for the engine's own project, in the form its tracker asks for. Printed for a person to post."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -113,7 +114,9 @@ def _tried(story: Story) -> list[str]:
     if not rows:
         return []
     said = count(len(rows[0].rows), "attempt")
-    return ["", f"What was tried ({said}):", "", *block(rows[0])]
+    # The details that the table of a report points to are not in here.
+    told = [re.sub(r",(?: each)? in detail below", "", line) for line in block(rows[0])]
+    return ["", f"What was tried ({said}):", "", *told]
 
 
 def _tables(part: Section) -> list[Table]:
