@@ -4,8 +4,20 @@ from dataclasses import replace
 
 from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.settings import Settings
+from relight.words.signature import Remedy, Signature
 from relight.words.step import Candidate
-from tests.planning.situations import WORLD, attempt, cause, diagnosis, launch, lever, playbook, played, variant
+from tests.planning.situations import (
+    KNOWLEDGE,
+    WORLD,
+    attempt,
+    cause,
+    diagnosis,
+    launch,
+    lever,
+    playbook,
+    played,
+    variant,
+)
 
 COMM = lever("comm", variant({"enable-mscclpp": True}), "off")
 SYMM = lever("symm", variant({"enable-torch-symm-mem": True}), "off")
@@ -69,3 +81,17 @@ def test_a_variable_that_differs_from_what_is_known_to_work_is_suspected_too() -
     )
 
     assert again.settings.env == {"ACME": "0"}
+
+
+def test_what_a_remedy_of_the_failure_asks_for_is_not_taken_back_for_it() -> None:
+    remedy = Remedy(set={"attention-backend": "triton"})
+    garbage = Signature("garbage", "t", "numerics.garbage", generic=True, remedies=(remedy,))
+    world = replace(WORLD, knowledge=replace(KNOWLEDGE, signatures=(garbage,)))
+    book = playbook(flags={"attention-backend": "triton", "moe-runner-backend": "x"})
+    blames = ("attention-backend", "moe-runner-backend")
+    found = diagnosis(cause("numerics.garbage", blames=blames, signature="garbage"))
+
+    second = launch(book, attempt(launch(book, world=world), "sick", found), world=world)
+
+    assert second.settings.flags["attention-backend"] == "triton"
+    assert "moe-runner-backend" not in second.settings.flags

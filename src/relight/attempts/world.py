@@ -32,6 +32,7 @@ def world(site: Site) -> World:
         memory_holder=site.memory_holder,
         died=site.died,
         gpu_count=len(site.known.gpus) if site.known and site.known.gpus else None,
+        gpu_names=tuple(sorted({gpu.name for gpu in site.known.gpus})) if site.known else (),
     )
 
 

@@ -8,7 +8,7 @@ from relight.config.areas import load_areas
 from relight.config.facts import flag_facts, load_renames
 from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.phases import load_phases
-from relight.config.platforms import load_platforms
+from relight.config.platforms import load_cards, load_platforms
 from relight.config.regexes import Regexes, remember, remembered
 from relight.config.signatures import load_signatures
 from relight.config.switches import with_switches
@@ -34,6 +34,7 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
         env=load_env(folder),
         env_names=load_env_names(folder),
         platforms=load_platforms(folder / "platforms.toml", known),
+        cards=load_cards(folder / "cards.toml", known),
     )
     remember(known)
     return knowledge

@@ -19,6 +19,7 @@ def blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: Vie
     limits = bounds.terms_of(cause.facts, effective, ground, view)
     bounded = {t.name for t in limits}
     firsts = _nearest([ground.names.canonical(n) for n in cause.blames if ground.names.has(n)], cause, ground)
+    firsts = _not_as_remedied(firsts, cause, ground, view)
     flags = [
         _worse(terms.same(n, view, ground.names, resolved=_resolved(n, effective, ground)), cause, ground)
         for n in firsts
@@ -31,6 +32,13 @@ def _nearest(firsts: list[str], cause: Cause, ground: Ground) -> list[str]:
     """Return of the blamed flags those that steer the place of the failure, all where none of them does."""
     near = {ground.names.canonical(n) for n in cause.suspects}
     return [n for n in firsts if n in near] or firsts
+
+
+def _not_as_remedied(firsts: list[str], cause: Cause, ground: Ground, view: View) -> list[str]:
+    """Return of the blamed flags those that no remedy would leave as they are, all where there are none."""
+    own = (s.remedies for s in ground.world.knowledge.signatures if s.id == cause.signature)
+    wanted = {(ground.names.canonical(n), ground.names.value(n, v)) for rs in own for r in rs for n, v in r.set.items()}
+    return [n for n in firsts if (n, view.flags.get(n)) not in wanted] or firsts
 
 
 def _worse(term: Term, cause: Cause, ground: Ground) -> Term:

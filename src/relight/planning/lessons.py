@@ -7,6 +7,7 @@ from typing import Any
 
 from relight.planning import terms
 from relight.planning.blame import blamed, named_by
+from relight.planning.cards import lacking
 from relight.planning.ground import Ground
 from relight.planning.history import History, reached
 from relight.planning.names import View
@@ -25,6 +26,8 @@ CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
 UNRECOGNIZED = "args.unrecognized"
+LACKING = "kernel.unsupported_arch"
+KNOWN = 0.85
 # What an attempt changed that got past a failure, where it changed little.
 LITTLE = 4
 PASSED = 0.9
@@ -41,7 +44,8 @@ class Lesson:
     `core` is the condition itself; `undone` says which repairs were not made when it was seen: settings with one of
     them are not condemned yet. `attempts` have seen it, `repairs` were proposed for it. `whole` marks the settings of
     one attempt as they are, which planning knows by their key and only a later run needs as a condition. `fails` is a
-    check of the engine: it decides, and `core` holds what it reads with the values that broke it.
+    check of the engine: it decides, and `core` holds what it reads with the values that broke it. What is `told` is
+    knowledge that no failure taught: it is no news to a later run.
     """
 
     core: tuple[Term, ...]
@@ -55,6 +59,7 @@ class Lesson:
     because: str = ""
     whole: bool = False
     fails: Condition | None = None
+    told: bool = False
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -85,6 +90,7 @@ def lessons_of(history: History) -> tuple[Lesson, ...]:
     merged = _merged(single)
     shared = [*_shared(history, merged), *_recurring(history, single), *_passed(history)]
     learned = [_learned(n) for n in history.ground.world.learned]
+    learned += [Lesson((t,), LACKING, KNOWN, because=why, told=True) for t, why in lacking(history.ground)]
     good = history.ground.world.known_good
     known = [history.ground.names.view(good)] if good is not None else []
     healthy = [history.view(a) for a in history.healthy]

@@ -34,7 +34,7 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
     lessons = lessons_of(history)
     step = _step(history, lessons)
     options = options_of(history, lessons, proof=isinstance(step, Exhausted))
-    return Plan(_within_budget(step, history, lessons), tuple(t.nogood() for t in lessons), options)
+    return Plan(_within_budget(step, history, lessons), tuple(t.nogood() for t in lessons if not t.told), options)
 
 
 def options_now(record: Record, playbook: Playbook, world: World) -> tuple[Option, ...]:

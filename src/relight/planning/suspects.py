@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from relight.planning import terms
+from relight.planning.cards import lacking
 from relight.planning.ground import WEIGHT, Ground, Node
 from relight.planning.history import History
 from relight.planning.names import View
 from relight.words.area import Area
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Cause
-from relight.words.settings import Repair
+from relight.words.settings import Repair, Settings
 
 NEAR = 6.0
 """So much likelier is what steers the place a failure showed."""
@@ -91,12 +92,21 @@ def suspects_of(history: History, attempts: Sequence[Attempt]) -> tuple[Suspect,
 
 
 def _lever(lever: int, cause: Cause | None, ground: Ground, bits: Iterator[int]) -> Suspect:
-    positions = ground.positions[lever]
+    positions = _with_kernels(lever, ground)
     first = ground.loss(lever, positions[0])
     cures = tuple(Cure(1 << next(bits), ground.loss(lever, p) - first, lever, p) for p in positions[1:])
     names = {n for variant in (ground.variant(lever, p) for p in positions) for n in (*variant.flags, *variant.env)}
     on = positions[0] is not None
     return Suspect(_odds(names, cause, ground), cures if on else ())
+
+
+def _with_kernels(lever: int, ground: Ground) -> tuple[int | None, ...]:
+    """Return the positions of a lever but for those whose kernels the cards lack: nothing is shown by them."""
+    first, *others = ground.positions[lever]
+    lacks = [term for term, _ in lacking(ground)]
+    given = {p: ground.names.view(Settings(ground.variant(lever, p).flags)) for p in others}
+    there = [p for p in others if not any(terms.holds(t, given[p], ground.names) for t in lacks)]
+    return (first, *(there or others))
 
 
 def _changed(repairs: Sequence[Repair], cause: Cause | None, ground: Ground, bits: Iterator[int]) -> Suspect:

@@ -26,6 +26,7 @@ class World:
     `load_seconds` is how long the last real load of weights took. `port_holder` names the foreign process that
     listens on the port ("" when nobody does), `memory_holder` those that hold memory of the cards.
     `died` is the number of a healthy attempt whose server died later.
+    `gpu_count` and `gpu_names` are of the cards this launch may use.
     """
 
     parser: HostParser | None = None
@@ -47,3 +48,4 @@ class World:
     memory_holder: str = ""
     died: int | None = None
     gpu_count: int | None = None
+    gpu_names: tuple[str, ...] = ()

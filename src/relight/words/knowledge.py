@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from relight.words.area import Areas
 from relight.words.parser import HostParser
-from relight.words.platform import Platform
+from relight.words.platform import Card, Platform
 from relight.words.settings import FlagValue
 from relight.words.signature import Signature
 
@@ -86,6 +86,7 @@ class Knowledge:
     env_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
     areas: Areas = field(default_factory=Areas)
     platforms: tuple[Platform, ...] = ()
+    cards: tuple[Card, ...] = ()
 
     def parser_for(self, version: str | None) -> HostParser | None:
         """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""

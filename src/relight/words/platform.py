@@ -28,3 +28,15 @@ class Platform:
         """Say whether a value of a flag exists there."""
         known = self.values.get(flag)
         return self.reads(flag) and (known is None or str(value) in known)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A kind of GPU, told by `words` of its name, and the values of flags for which it has no kernels.
+
+    Such a value is not chosen while another way is open; who asks for it is not refused, since versions differ.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    lacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
