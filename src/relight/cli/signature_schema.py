@@ -6,22 +6,27 @@ from relight.config.signatures import KEYS, REMEDY_KEYS, SAMPLE_KEYS
 from relight.words.kinds import KINDS
 from relight.words.signature import Role, SignatureAction
 
-_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-_TABLE: dict[str, Any] = {"type": "object"}
 _TEXT: dict[str, Any] = {"type": "string"}
+_SEVERAL: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_TEXTS: dict[str, Any] = {"anyOf": [{"type": "string", "minLength": 1}, _SEVERAL]}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_PAIR: dict[str, Any] = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+_SWITCH: dict[str, Any] = {"type": "boolean", "default": False}
 _SHAPES: dict[str, dict[str, Any]] = {
     "kind": {"type": "string", "enum": list(KINDS)},
     "role": {"type": "string", "enum": list(get_args(Role)), "default": "root"},
     "action": {"type": "string", "enum": list(get_args(SignatureAction)), "default": "change"},
-    "generic": {"type": "boolean", "default": False},
     "line": {"type": "integer", "minimum": 1, "default": 1},
     "wait": {"type": "number", "minimum": 0},
     "cost": {"type": "number", "minimum": 0},
-    "blames": {"anyOf": [_TEXTS, {"type": "object", "properties": {"flags": _TEXTS, "env": _TEXTS}}]},
+    "blames": {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "properties": {"flags": _TEXTS, "env": _TEXTS}}]},
+    "bounds": {"type": "object", "additionalProperties": _PAIR},
+    **dict.fromkeys(("generic", "fatal"), _SWITCH),
+    **{key: {"type": "object", "additionalProperties": _NUMBER} for key in ("add", "scale")},
+    **{key: {"type": "object"} for key in ("set", "set_env")},
     **dict.fromkeys(
         ("any", "none", "literal", "frames", "phase", "unset", "unset_env", "needs", "platforms", "log"), _TEXTS
     ),
-    **dict.fromkeys(("set", "set_env", "add", "scale", "bounds"), _TABLE),
 }
 
 
