@@ -85,3 +85,7 @@ def test_each_shell_has_its_script(relight: Relight, shell: str) -> None:
 
     assert done.status == 0
     assert "_RELIGHT_COMPLETE" in done.out
+
+
+def test_fish_keeps_a_description_whole(relight: Relight) -> None:
+    assert 'string split -m 1 "," $completion' in relight("completion", "fish").out

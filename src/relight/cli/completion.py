@@ -6,6 +6,7 @@ from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 
 SHELLS = ("bash", "zsh", "fish")
+_SPLIT = "string split"
 _WHERE = {
     "bash": 'eval "$(relight completion bash)" in ~/.bashrc',
     "zsh": 'eval "$(relight completion zsh)" in ~/.zshrc',
@@ -24,7 +25,8 @@ def completion(shared: Common, *, shell: str) -> int:
 
     made = get_completion_class(shell)
     assert made  # noqa: S101  the choice above holds only what click knows
-    script = made(relight, {}, "relight", "_RELIGHT_COMPLETE").source()
+    # click's script for fish ends a description at its first comma.
+    script = made(relight, {}, "relight", "_RELIGHT_COMPLETE").source().replace(_SPLIT, f"{_SPLIT} -m 1")
     if shared.json:
         document({"shell": shell, "script": script, "install": _WHERE[shell]})
     else:
