@@ -11,7 +11,9 @@ from relight.words.diagnosis import Frame
 Link: TypeAlias = Literal["during", "cause", ""]
 
 _START = re.compile(r"(?:Exception Group )?Traceback \(most recent call last\):?\s*$")
-_FRAME = re.compile(r'^[\s|]*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_FRAME = re.compile(
+    r'^[\s|]*(?:File ")?(?P<file>(?<=")[^"]+|[\w./-]+\.py)"?, line (?P<line>\d+)(?:, in (?P<function>.*))?$'
+)
 _CARETS = re.compile(r"^[\s|]*[\^~]+\s*$")
 _BORDER = re.compile(r"^\s*(?:[|+][\s|+-]*)")
 _DURING = re.compile(r"During handling of the above exception, another exception occurred")
