@@ -1,9 +1,26 @@
+from dataclasses import replace
+
 import pytest
 
 from relight.planning.names import names_of
 from relight.planning.protect import Guard, guard_of
+from relight.words.diagnosis import Diagnosis
+from relight.words.knowledge import FlagFact
 from relight.words.settings import Change, Repair
-from tests.planning.situations import KNOWLEDGE, PARSER, attempt, cause, diagnosis, launch, lever, playbook, variant
+from relight.words.step import Candidate
+from tests.planning.situations import (
+    KNOWLEDGE,
+    PARSER,
+    WORLD,
+    attempt,
+    cause,
+    diagnosis,
+    launch,
+    lever,
+    playbook,
+    played,
+    variant,
+)
 
 
 def guard(overrides: Change | None = None, **more: object) -> Guard:
@@ -83,3 +100,32 @@ def test_changes_that_can_alter_answers_come_last_and_are_marked() -> None:
     assert third.settings.flags["kv-cache-dtype"] == "fp8_e4m3"
     assert third.alters_answers
     assert third.changes[0].alters_answers
+
+
+@pytest.mark.parametrize(
+    ("cards", "value", "refused"), [(8, 1008, True), (8, 16, True), (8, 8, False), (None, 16, False)]
+)
+def test_no_repair_asks_for_more_cards_than_there_are(cards: int | None, value: int, refused: bool) -> None:
+    facts = {"tp-size": FlagFact("tp-size", cards=True), "speculative-num-steps": FlagFact("speculative-num-steps")}
+    book = playbook(protect_flags=frozenset())
+    held = guard_of(book, Change(), names_of(book, PARSER), replace(KNOWLEDGE, facts=facts), cards)
+
+    assert bool(held.refusal(Repair({"tp-size": value}))) is refused
+    assert held.refusal(Repair({"speculative-num-steps": value})) == ""
+
+
+def test_a_start_that_lacks_cards_asks_for_fewer_until_there_are_enough() -> None:
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        value = candidate.settings.flags["tp-size"]
+        halved = Repair({"tp-size": value // 2}, why="each rank needs a GPU", origin="signature", cost=3)  # type: ignore[operator]
+        return diagnosis(cause("env.gpu_count", blames=("tp-size",)), halved) if value > 4 else None  # type: ignore[operator]
+
+    facts = {"tp-size": FlagFact("tp-size", cards=True, ladder=(8, 4, 2, 1))}
+    world = replace(WORLD, knowledge=replace(KNOWLEDGE, facts=facts), gpu_count=4)
+    book = playbook(
+        lever("spec", variant({"speculative-algo": "NEXTN"}), "off"), protect_flags=frozenset(), flags={"tp-size": 64}
+    )
+
+    attempts, _ = played(book, engine, world)
+
+    assert [a.settings.flags["tp-size"] for a in attempts] == [64, 4]

@@ -21,6 +21,7 @@ _FACT: Mapping[str, Key] = {
 FLAGS_KEYS: Mapping[str, Key] = {
     "always_protected": Key("texts", "never changed unless allowed", default=()),
     "purpose": Key("texts", "flags that say what a server is for; no repair adds them", default=()),
+    "cards": Key("texts", "flags that count cards; no repair asks for more than there are", default=()),
     "diagnostic_env": Key("texts", "variables that make the engine tell more and mend nothing", default=()),
     "secret": Key("texts", "values that are secrets", default=()),
     "alters_answers": Key("texts", "flags that can change what the model answers", default=()),
@@ -68,6 +69,7 @@ def _fact(
         alters_answers=alters,
         always_protected=_among(name, lists["always_protected"]) or spelling in lists["always_protected"],
         purpose=_among(name, lists["purpose"]),
+        cards=_among(name, lists["cards"]) or spelling in lists["cards"],
         diagnostic=name in lists["diagnostic_env"],
         secret=_among(name, lists["secret"]),
         bounds=_bounds(document, spelling, own.get("bounds")),

@@ -6,6 +6,7 @@ from typing import Any
 from relight.planning import bounds, terms
 from relight.planning.ground import Ground
 from relight.planning.names import View
+from relight.planning.ports import holders
 from relight.words.attempt import Term
 from relight.words.diagnosis import Cause
 from relight.words.settings import Repair
@@ -18,7 +19,9 @@ def blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: Vie
     """Return what the cause blames, a bound where its sums give one."""
     limits = bounds.terms_of(cause.facts, effective, ground, view)
     bounded = {t.name for t in limits}
-    firsts = _nearest([ground.names.canonical(n) for n in cause.blames if ground.names.has(n)], cause, ground)
+    holding = holders(cause, view)
+    named = cause.blames if holding is None else holding
+    firsts = _nearest([ground.names.canonical(n) for n in named if ground.names.has(n)], cause, ground)
     firsts = _not_as_remedied(firsts, cause, ground, view)
     flags = [
         _worse(terms.same(n, view, ground.names, resolved=_resolved(n, effective, ground)), cause, ground)
@@ -84,3 +87,16 @@ def named_by(repairs: tuple[Repair, ...], ground: Ground, view: View) -> tuple[T
         *(terms.same(n, view, ground.names) for n in flags if n in view.flags),
         *(terms.same(n, view, ground.names, env=True) for n in env if n in view.env),
     )
+
+
+def not_made(repairs: tuple[Repair, ...], core: tuple[Term, ...], ground: Ground, view: View) -> tuple[Term, ...]:
+    """Return, for each repair that does not touch what `core` names, a term that says it was not made."""
+    named = {(t.name, t.env) for t in core}
+    found = [t for r in repairs if (t := terms.not_done(r, view, ground.names)) and not touches(r, named, ground)]
+    return tuple(dict.fromkeys(found))
+
+
+def touches(repair: Repair, named: set[tuple[str, bool]], ground: Ground) -> bool:
+    """Say whether a repair changes one of the flags or, with True, variables `named`."""
+    flags = {(ground.names.canonical(n), False) for n in repair.names}
+    return bool(named & (flags | {(n, True) for n in repair.variables}))

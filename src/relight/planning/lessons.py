@@ -6,11 +6,12 @@ from math import prod
 from typing import Any
 
 from relight.planning import terms
-from relight.planning.blame import blamed, named_by
+from relight.planning.blame import blamed, named_by, not_made, touches
 from relight.planning.cards import lacking
 from relight.planning.ground import Ground
-from relight.planning.history import History, reached
+from relight.planning.history import PORT, History, reached
 from relight.planning.names import View
+from relight.planning.ports import elsewhere, holders, spent
 from relight.words.attempt import Attempt, Nogood, Term
 from relight.words.condition import Condition
 from relight.words.diagnosis import Cause, Constraint
@@ -87,7 +88,7 @@ class Lesson:
 def lessons_of(history: History) -> tuple[Lesson, ...]:
     """Return all that is known to fail, from this run and from earlier ones, surest first."""
     single = [_narrowed(lesson, history) for a in history.failures for lesson in _taught(a, history)]
-    merged = _merged(single)
+    merged = _settled(_merged(single), history.ground)
     shared = [*_shared(history, merged), *_recurring(history, single), *_passed(history)]
     learned = [_learned(n) for n in history.ground.world.learned]
     learned += [Lesson((t,), LACKING, KNOWN, because=why, told=True) for t, why in lacking(history.ground)]
@@ -120,7 +121,7 @@ def _taught(attempt: Attempt, history: History) -> list[Lesson]:
     kind = cause.kind if cause else "unknown"
     every = _whole(view, kind, rejected=attempt.outcome == "rejected" and ground.world.oracle_trusted)
     proposed = attempt.diagnosis.repairs if attempt.diagnosis else ()
-    every = replace(every, undone=_undone(proposed, (), ground, view))
+    every = replace(every, undone=not_made(proposed, (), ground, view))
     return [replace(t, attempts=(attempt.n,), fingerprint=fingerprint) for t in (*found, every)]
 
 
@@ -153,11 +154,15 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
         return _of_constraint(diagnosis.constraint, cause, diagnosis.repairs, ground, view)
     if cause.kind == UNRECOGNIZED and (gone := _unrecognized(cause, diagnosis.repairs, ground, view)):
         return gone
+    if holders(cause, view) == ():
+        # Whatever is set, it is taken, until the ranks meet elsewhere.
+        moved = elsewhere(diagnosis.repairs, ground)
+        return [Lesson((), cause.kind, min(SUREST, cause.confidence), not_made(moved, (), ground, view), repairs=moved)]
     core = blamed(cause, attempt.effective, ground, view) or named_by(diagnosis.repairs, ground, view)
     if not core:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
-    undone = _undone(diagnosis.repairs, core, ground, view)
+    undone = not_made(diagnosis.repairs, core, ground, view)
     cores = [core, *_as_resolved(core, ground, view)]
     return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs) for c in cores]
 
@@ -186,7 +191,7 @@ def _of_constraint(
     core = (*flags, *(terms.same(n, view, ground.names, env=True) for n in constraint.env))
     exact = not constraint.opaque and all(_as_given(t, constraint.values, ground) for t in flags)
     sure, fails = min(SUREST, cause.confidence), constraint.fails
-    undone = () if exact else _undone(repairs, core, ground, view)
+    undone = () if exact else not_made(repairs, core, ground, view)
     found = [Lesson(core, cause.kind, 1.0 if exact else sure, undone, hard=exact, repairs=repairs)]
     if fails is None or not ground.broken(fails, view):
         return found
@@ -201,17 +206,6 @@ def _as_given(term: Term, values: Mapping[str, Any], ground: Ground) -> bool:
         return False
     value = held[term.name]
     return (None if value is None else ground.names.value(term.name, value)) in term.value
-
-
-def _undone(repairs: tuple[Repair, ...], core: tuple[Term, ...], ground: Ground, view: View) -> tuple[Term, ...]:
-    named = {(t.name, t.env) for t in core}
-    found = [t for r in repairs if (t := terms.not_done(r, view, ground.names)) and not _touches(r, named, ground)]
-    return tuple(dict.fromkeys(found))
-
-
-def _touches(repair: Repair, named: set[tuple[str, bool]], ground: Ground) -> bool:
-    flags = {(ground.names.canonical(n), False) for n in repair.names}
-    return bool(named & (flags | {(n, True) for n in repair.variables}))
 
 
 def _merged(lessons: Iterable[Lesson]) -> list[Lesson]:
@@ -236,12 +230,20 @@ def _joined(group: list[Lesson]) -> Lesson:
     )
 
 
+def _settled(lessons: Sequence[Lesson], ground: Ground) -> list[Lesson]:
+    """Take for proved that a port stays taken: whatever is set where no flag holds it, or with any port of a flag."""
+    taken = [t for t in lessons if t.kind == PORT and not t.whole]
+    none_left = [Lesson((term,), PORT, 1.0, hard=True) for term in spent((t.core for t in taken), ground)]
+    return [*(replace(t, hard=True) if t in taken and not t.terms else t for t in lessons), *none_left]
+
+
 def _shared(history: History, lessons: list[Lesson]) -> list[Lesson]:
     """Return, for a failure seen with several settings that nothing explains at once, what those have in common."""
     groups: dict[str, list[Attempt]] = {}
     for attempt in history.failures:
         cause = attempt.diagnosis.cause if attempt.diagnosis else None
-        if attempt.launched and (cause is not None or attempt.outcome == "hung"):
+        port = cause is not None and cause.kind == PORT
+        if attempt.launched and not port and (cause is not None or attempt.outcome == "hung"):
             groups.setdefault(cause.fingerprint if cause else "hung", []).append(attempt)
     return [t for print_, group in groups.items() if (t := _common(print_, group, history, lessons))]
 
@@ -302,9 +304,7 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
     cause = group[0].diagnosis.cause if group[0].diagnosis else None
     kind, confidence = cause.kind if cause else "hang.startup", min(0.8, SUSPECTED + 0.05 * len(views))
     numbers, touched = tuple(a.n for a in group), {(t.name, t.env) for t in core}
-    repairs = tuple(
-        r for a in group if a.diagnosis for r in a.diagnosis.repairs if _touches(r, touched, history.ground)
-    )
+    repairs = tuple(r for a in group if a.diagnosis for r in a.diagnosis.repairs if touches(r, touched, history.ground))
     return Lesson(core, kind, confidence, attempts=numbers, repairs=repairs, fingerprint=fingerprint) if core else None
 
 

@@ -10,12 +10,12 @@ from relight.planning.history import PORT
 from relight.planning.lessons import Lesson
 from relight.planning.names import View
 from relight.planning.parse_rung import Finding
+from relight.planning.ports import others
 from relight.words.attempt import Term
 from relight.words.settings import FlagValue, Repair
 
 COST_OF_REMEDY = 0.5
 COST_OF_STEP = 0.1
-PORT_APART = 1000
 # A base flag that nothing blames is changed on mere suspicion: only after the levers.
 COST_OF_SUSPICION = 4.0
 
@@ -25,7 +25,8 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, known: bounds
 
     `known` are the bounds of all lessons at hand, so that a number is not moved from one failure into another.
     """
-    repairs = [*_repairs(lesson, known, ground), *_other_ports(lesson, ground)]
+    ports = (r for term in lesson.core if lesson.kind == PORT for r in others(term, ground))
+    repairs = [*_repairs(lesson, known, ground), *ports]
     yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
     for term in lesson.terms:
         yield from _lever_moves(term, node, ground)
@@ -47,15 +48,6 @@ def _fell_short(repair: Repair, inside: Mapping[str, Repair], known: bounds.Know
     """Say whether sums proposed too little before, and something that goes further than this is at hand."""
     stale = any(r not in known.fresh for r in known.repairs)
     return stale and any(ground.names.canonical(n) in inside for n in repair.set)
-
-
-def _other_ports(lesson: Lesson, ground: Ground) -> Iterable[Repair]:
-    """Return ports far enough away that the block of ports behind each does not overlap."""
-    for term in lesson.core if lesson.kind == PORT else ():
-        for value in term.value if term.op == "=" and isinstance(term.value, tuple) else ():
-            if isinstance(value, int):
-                why = f"port {value} is taken"
-                yield Repair(set={ground.names.spell(term.name): value + PORT_APART}, why=why, origin="message")
 
 
 def _remembered(term: Term, lesson: Lesson, ground: Ground) -> Repair:

@@ -12,7 +12,10 @@ from relight.words.settings import Change, FlagValue, Settings
 
 @dataclass(frozen=True)
 class Guard:
-    """The protected names of a run. `always` holds patterns of names; flags are compared by first long name."""
+    """The protected names of a run. `always` holds patterns of names; flags are compared by first long name.
+
+    `cards` is how many there are, None where that is not known.
+    """
 
     names: Names
     always: tuple[str, ...] = ()
@@ -23,6 +26,7 @@ class Guard:
     given: frozenset[str] = frozenset()
     given_env: frozenset[str] = frozenset()
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
+    cards: int | None = None
 
     def protected(self, name: str) -> bool:
         """Say whether the flag may never be changed."""
@@ -38,6 +42,7 @@ class Guard:
             self._foreign(change),
             self._unknown(change),
             self._out_of_bounds(change),
+            self._too_many(change),
             self._telling(change),
         )
         return next((why for why in checks if why), "")
@@ -68,6 +73,11 @@ class Guard:
         bad = [n for n, v in change.set.items() if self.beyond(n, v)]
         return f"--{bad[0]} would leave its bounds" if bad else ""
 
+    def _too_many(self, change: Change) -> str:
+        counts = {n: self.names.value(n, v) for n, v in change.set.items() if (f := self.fact(n)) and f.cards}
+        bad = [n for n, v in counts.items() if self.cards and isinstance(v, int) and v > self.cards]
+        return f"--{bad[0]} would ask for more than the {self.cards} cards" if bad else ""
+
     def beyond(self, name: str, value: FlagValue) -> bool:
         """Say whether a number leaves the bounds that are known for the flag."""
         fact = self.fact(name)
@@ -86,7 +96,9 @@ class Guard:
         return any(fact.alters_answers for fact in facts if fact)
 
 
-def guard_of(playbook: Playbook, overrides: Change, names: Names, knowledge: Knowledge) -> Guard:
+def guard_of(
+    playbook: Playbook, overrides: Change, names: Names, knowledge: Knowledge, cards: int | None = None
+) -> Guard:
     """Return the guard of a playbook: what is always protected less [allow], [protect], and the overrides."""
     firsts = names.canonical
     levers = [v for lever in playbook.levers for v in lever.variants]
@@ -102,4 +114,5 @@ def guard_of(playbook: Playbook, overrides: Change, names: Names, knowledge: Kno
         given=frozenset(firsts(n) for n in given),
         given_env=frozenset({*playbook.env, *spare.env, *overrides.set_env, *(n for v in levers for n in v.env)}),
         facts={firsts(name): fact for name, fact in knowledge.facts.items()},
+        cards=cards,
     )

@@ -54,7 +54,7 @@ class FlagFact:
     """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers.
 
     `purpose` flags say what a server is for; no repair gives them where nobody did. What is `diagnostic` makes the
-    engine tell more and mends nothing.
+    engine tell more and mends nothing. `cards` flags count cards.
     """
 
     name: str
@@ -67,6 +67,7 @@ class FlagFact:
     gives_up: str = ""
     purpose: bool = False
     diagnostic: bool = False
+    cards: bool = False
 
 
 @dataclass(frozen=True)
