@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,15 @@ def test_the_picture_in_the_readme_needs_no_network() -> None:
 
     assert "@font-face" not in picture
     assert "The server answers correctly" in picture.replace("&#160;", " ")
+
+
+def test_what_draws_the_recording_can_still_be_loaded() -> None:
+    path = str(ROOT / "scripts" / "record")
+    loader = SourceFileLoader("record", path)
+    spec = spec_from_loader("record", loader)
+    assert spec
+
+    made = module_from_spec(spec)
+    loader.exec_module(made)
+
+    assert callable(made.main)

@@ -115,7 +115,7 @@ def wrapped(line: Line, width: int) -> Text:
     broken = textwrap.wrap(told, max(20, width), subsequent_indent=indent, break_on_hyphens=False)
     text = Text("\n".join(broken), line.style)
     begin = CLOCK if columns else len(line.clock) + 2
-    text.stylize("not bold dim", 0, begin)
+    text.stylize("default not bold dim", 0, begin)
     text.stylize(
         "default bold" if line.about.startswith("attempt") else "default not bold dim", begin, begin + len(line.about)
     )

@@ -129,7 +129,7 @@ def _diagnosed(seen: Seen) -> tuple[Said, ...]:
     refused: tuple[Said, ...] = ((seen.about, f"refused by {rung}", "yellow"),) if rung in _BEFORE_LAUNCH else ()
     broke = found.cause.phase or seen.before.phase
     facts = [found.cause.kind, f"in {phase(broke)}" if broke and not refused else ""]
-    facts += [f"{found.log}:{found.cause.line}"] if found.cause.line else []
+    facts += [f"{found.log}:{found.cause.line}"] if found.cause.line and not refused else []
     place = f" ({', '.join(part for part in facts if part)})"
     said = capital(why_failed(found)).replace("`", "").rstrip(".")
     return (*refused, *(_edits(seen) if refused else ()), ("cause", f"{said}{place}", "red"))
