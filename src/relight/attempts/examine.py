@@ -9,14 +9,15 @@ from relight.attempts.first import Evidence, failed_first, kind_beside, moment_o
 from relight.attempts.follow import WINDOW, left_on_host, log_of
 from relight.attempts.site import Site
 from relight.attempts.wishes import wishes_of
-from relight.diagnosis.diagnose import Ended, diagnose
+from relight.diagnosis.diagnose import diagnose
+from relight.diagnosis.ending import Ended
 from relight.diagnosis.scan import scan
 from relight.hosts.interface import Host
 from relight.hosts.nodes import node_argv
 from relight.hosts.values import HostError
 from relight.logs.lines import Line
 from relight.logs.read import read_log
-from relight.words.attempt import Attempt, NodeEnd
+from relight.words.attempt import Attempt, Exit, NodeEnd
 from relight.words.diagnosis import Diagnosis, Want
 from relight.words.knowledge import Knowledge
 
@@ -74,7 +75,11 @@ def _diagnosed(site: Site, attempt: Attempt, rank: int, remarks: Sequence[str]) 
     """Return the diagnosis of one node's log, with its lines; `remarks` are read after them."""
     node = attempt.nodes[rank] if attempt.nodes else None
     lines = _lines(site, attempt, rank, remarks)
-    ended = Ended(exit=node.exit if node else attempt.exit, kernel=_kernel_log(site, attempt, rank))
+    ended = Ended(
+        exit=_exit(attempt, node),
+        kernel=_kernel_log(site, attempt, rank),
+        oom_kills=_oom_kills(site, attempt, rank),
+    )
     sources: dict[str, str] = {}
     for _ in range(ROUNDS):
         found = diagnose(
@@ -130,6 +135,17 @@ def _kernel_log(site: Site, attempt: Attempt, rank: int) -> tuple[str, ...]:
     except HostError:
         # Evidence where it can be read, never a reason to fail.
         return ()
+
+
+def _exit(attempt: Attempt, node: NodeEnd | None) -> Exit | None:
+    """Return how the server ended by itself, None where it was we who ended it."""
+    if attempt.outcome in {"hung", "sick"} or (node and node.stopped):
+        return None
+    return node.exit if node else attempt.exit
+
+
+def _oom_kills(site: Site, attempt: Attempt, rank: int) -> int | None:
+    return site.nodes[rank].status(site.attempt_id(attempt.n, rank)).oom_kills if attempt.launched else None
 
 
 def fetched(site: Site, wants: tuple[Want, ...], have: dict[str, str], rank: int = 0) -> dict[str, str]:

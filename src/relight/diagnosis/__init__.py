@@ -1,5 +1,6 @@
 """Records to one diagnosis: signatures, tracebacks, root against cascade, source reading, memory sums."""
 
-from relight.diagnosis.diagnose import Ended, diagnose
+from relight.diagnosis.diagnose import diagnose
+from relight.diagnosis.ending import Ended
 
 __all__ = ["Ended", "diagnose"]

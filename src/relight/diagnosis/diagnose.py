@@ -1,13 +1,14 @@
 """Name the failure that a log shows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relight.diagnosis.areas import Place, place_of
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
 from relight.diagnosis.details import details, told
 from relight.diagnosis.draft import situated, with_draft
+from relight.diagnosis.ending import Ended, with_exit
 from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
@@ -25,7 +26,6 @@ from relight.diagnosis.unnamed import cut_off, repairs_of_end, silent
 from relight.diagnosis.wants import SourceReading, read_source, wants_of
 from relight.logs.lines import Line, shown
 from relight.words.area import Areas
-from relight.words.attempt import Exit
 from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine, Verdict
 from relight.words.knowledge import Knowledge
 
@@ -49,14 +49,6 @@ ANYWHERE = ("kernel.jit_compile", "kernel.segfault")
 """Kinds that only programs on GPUs have, and those among them that others have too."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How the process ended, and what the kernel logged since it began; () where that may not be read."""
-
-    exit: Exit | None = None
-    kernel: tuple[str, ...] = ()
-
-
 def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     lines: Iterable[Line],
     knowledge: Knowledge,
@@ -76,7 +68,9 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     wants. Never raises for what a log holds.
     """
     evidence, found, choice = _last_complete(lines, knowledge, running=running)
-    choice = with_kernel(choice, ended.kernel if ended else (), knowledge)
+    if ended:
+        choice = with_kernel(choice, ended.kernel, knowledge)
+        choice = with_exit(choice, ended, evidence.progress.phase, knowledge)
     engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
     evidence.ours = evidence.ours or bool(argv)

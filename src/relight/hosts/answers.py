@@ -10,7 +10,7 @@ from relight.words.text import shown
 
 PLAIN = (
     "attempt_id", "state", "pid", "started", "ended", "boot_id", "log", "log_size", "reason", "supervised", "run",
-    "port", "title", "stopped",
+    "port", "title", "stopped", "oom_kills",
 )  # fmt: skip
 
 

@@ -150,9 +150,10 @@ class Status:
 
     `reason` says why it could not start or how it ended without a record ("the host was rebooted", "the supervisor
     was killed"). `supervised` is False while the server lives and its supervisor does not. `log_size` counts every
-    byte ever written, rolled files included; `boot_id` is the boot it was started in. Over several hosts `nodes` holds
-    what each says, in the order of rank: the rest is then about the first node, `tree` about all, and `state` is
-    "ended" as soon as one node ended.
+    byte ever written, rolled files included; `boot_id` is the boot it was started in; `oom_kills` is how many processes
+    the kernel killed for want of memory until it ended, None where it does not count them. Over several hosts `nodes`
+    holds what each says, in the order of rank: the rest is then about the first node, `tree` about all, and `state`
+    is "ended" as soon as one node ended.
     """
 
     attempt_id: str
@@ -172,6 +173,7 @@ class Status:
     gpus: tuple[int, ...] | None = None
     title: str = ""
     stopped: bool = False
+    oom_kills: int | None = None
     nodes: tuple["Status", ...] = ()
 
     @property

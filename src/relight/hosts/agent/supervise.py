@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from relight.hosts.agent.folders import boot_id, read_json, try_flock, write_json
+from relight.hosts.agent.folders import boot_id, read_json, read_text, try_flock, write_json
 from relight.hosts.agent.processes import all_processes, descendants, process
 from relight.hosts.agent.rolling import roll
 from relight.hosts.agent.shared import inodes_of, shared_files_of, shm_names
@@ -68,6 +68,7 @@ class Supervisor:
         self._names: set[str] = shm_names()
         self._recorded: Any = None
         self._started = time.time()
+        self._oom_kills = oom_kills()
         self._untold = False
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
@@ -158,8 +159,13 @@ class Supervisor:
             if pid == 0:
                 return
             if self._server and pid == self._server[0] and self._ended is None:
-                self._ended = dict(how_it_ended(status), ended=time.time())
+                self._ended = dict(how_it_ended(status), ended=time.time(), oom_kills=self._oom_killed())
                 self._record_exit()
+
+    def _oom_killed(self) -> int | None:
+        """Return how many processes the kernel killed for want of memory since we began."""
+        now = oom_kills()
+        return None if now is None or self._oom_kills is None else now - self._oom_kills
 
     def _record_exit(self) -> None:
         """Write into the room that was reserved, then rename: neither needs a free block."""
@@ -203,6 +209,12 @@ class Supervisor:
         with suppress(OSError):
             select.select([self._wake], [], [], seconds)
             os.read(self._wake, 512)
+
+
+def oom_kills() -> int | None:
+    """Return how many processes the kernel has killed for want of memory, None where it does not count them."""
+    found = re.search(r"(?m)^oom_kill (\d+)$", read_text("/proc/vmstat"))
+    return int(found.group(1)) if found else None
 
 
 def how_it_ended(status: int) -> dict[str, Any]:
