@@ -169,8 +169,8 @@ def test_the_backend_whose_code_reported_a_late_fault_is_not_asked_for_again() -
     assert {"attention-backend": "triton"} not in [dict(r.set) for r in diagnosis.repairs]
 
 
-def test_what_a_whole_dump_says_to_be_off_is_not_switched_off() -> None:
-    fields = {f"field_{n}": n for n in range(50)} | {"enable_hierarchical_cache": False}
+def test_what_a_dump_says_to_be_off_is_not_switched_off() -> None:
+    fields = {"enable_hierarchical_cache": False}
 
     diagnosis = found(
         dump("cuda", **fields), *raised(f"RuntimeError: CUDA error: {ILLEGAL}", "torch/cuda/streams.py wait")

@@ -336,3 +336,31 @@ def test_a_rank_s_number_in_the_source_is_no_reason_to_split_over_fewer_cards() 
     ]
 
     assert not any("tp-size" in repair.set for repair in read(*log).repairs)
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"),
+    [
+        ("X is not compatible with Y when using --mamba-scheduler-strategy no_buffer. Use extra_buffer.", "no_buffer"),
+        ("this runner is not supported if you use --moe-runner-backend cutlass", "cutlass"),
+        ("--attention-backend flashinfer is not supported here. Please use --attention-backend triton", "flashinfer"),
+    ],
+)
+def test_a_value_that_the_message_speaks_against_is_not_proposed(error: str, refused: str) -> None:
+    found = diagnose(split([f"ValueError: {error}\n".encode()]), KNOWLEDGE, name="log").repairs
+
+    assert found
+    assert refused not in {str(value) for repair in found for value in repair.set.values()}
+
+
+def test_a_message_ends_where_another_process_speaks() -> None:
+    log = [
+        "(Worker pid=1) RuntimeError: NCCL error: remote process exited or there was a network error",
+        "(Worker pid=2) *** SIGSEGV received at time=1720017831 on cpu 54 ***",
+        "(Worker pid=2) PC: @     0x7f0a10469996  (unknown)  ncclProxyServiceUDS()",
+    ]
+
+    found = diagnose(split(["\n".join(log).encode()]), KNOWLEDGE, name="log").cause
+
+    assert found is not None
+    assert (found.kind, found.line) == ("kernel.segfault", 2)

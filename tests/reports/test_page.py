@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from relight.reports import page
-from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine
+from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, Engine, LogLine
 from relight.words.settings import Repair
 from tests.reports.stories import ALL_OR_NONE, CAPTURE_OOM
 
@@ -253,3 +253,11 @@ def test_the_line_that_says_why_is_shown_with_its_source_however_far_away() -> N
     assert "#include <x.h>" in told
     assert "^ why" in told
     assert "far away" not in told
+
+
+@pytest.mark.parametrize("form", ["TOML", "JSON", "Python source", "a script", NOT_THE_ENGINES])
+def test_what_is_no_log_is_said_to_be_none_with_a_next_step(form: str) -> None:
+    told = page.render(Diagnosis("my file.toml", "unknown", form=form), [LogLine(1, "x = 1")])
+
+    assert f"this looks like no log of SGLang: it is {form}" in told
+    assert "help: " in told

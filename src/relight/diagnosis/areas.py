@@ -21,6 +21,7 @@ NEVER = {"", "none", "null", "false"}
 """Values with which no flag switches anything on."""
 _WORD = re.compile(r"[a-z]\w+")
 INNER = 2
+NEARER = 0.001
 NEAREST = 2
 """Repairs of the nearest area that come before the first of the next."""
 MOST = 8
@@ -64,19 +65,21 @@ class Place:
 
     @property
     def bare_carrier(self) -> bool:
-        """Say whether frames show what carries layers to have failed by itself."""
-        return self.sure and any(a.excludes for a in self.inside) and not any(a.layer for a in self.inside)
+        """Say whether the innermost frame shows what carries layers to have failed by itself."""
+        raising = [a for a in self.inside if _any(a.frames, self.frames[0])]
+        graphs = any(a.excludes for a in self.inside) and not any(a.layer for a in self.inside)
+        return self.sure and graphs and any(a.excludes or a.parts for a in raising)
 
     @property
     def late(self) -> bool:
         """Say whether the failure was only noticed where it is reported: what failed ran before."""
         told = _any(self.areas.asynchronous, self.text) and not _any(self.areas.on_device, self.message)
-        return told and not self.sure and not self.waited
+        return told and _among(self.kind, self.areas.blind) and not self.waited
 
     @property
     def unseen(self) -> bool:
         """Say whether the log leaves open which kernel failed."""
-        return self.late or _any(self.areas.on_device, self.message)
+        return self.late or (_among(self.kind, self.areas.blind) and _any(self.areas.on_device, self.message))
 
     @property
     def waited(self) -> bool:
@@ -134,15 +137,17 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
         frames = [*frames, *evidence.files_near(root.index)]
     named = _named_by_value(root.text, given)
     scores = {a.name: _told(a, text) + 2 * any(_among(n, a.flags) for n in named) + _depth(a, frames) for a in used}
-    found = sorted((a for a in used if scores[a.name]), key=lambda a: _after_its_parts(a, scores), reverse=True)
+    scores = _with_parts(used, scores)
+    found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
     inside = tuple(a for a in found if _depth(a, frames))
     place = Place(areas, given, tuple(found), inside, root.text, text, seen, kind, tuple(frames))
     return place.without_carriers()
 
 
-def _after_its_parts(area: Area, scores: Mapping[str, float]) -> tuple[float, bool]:
-    """Return what areas are ordered by: their score, but no more than that of the least of the parts that are named."""
-    return min([scores[area.name], *(s for part in area.parts if (s := scores.get(part, 0.0)))]), not area.parts
+def _with_parts(areas: Iterable[Area], scores: Mapping[str, float]) -> dict[str, float]:
+    """Return scores in which a part that is named stands just before the area it is a part of."""
+    parts = {part: scores[a.name] + NEARER for a in areas for part in a.parts if scores.get(part)}
+    return {name: max(score, parts.get(name, 0.0)) for name, score in scores.items()}
 
 
 def _sources(root: Candidate) -> Iterator[str]:

@@ -24,9 +24,9 @@ from relight.diagnosis.spoken import EXCERPT, spoken
 from relight.diagnosis.telling import last, waiting
 from relight.diagnosis.unnamed import cut_off, repairs_of_end, silent
 from relight.diagnosis.wants import SourceReading, read_source, wants_of
+from relight.logs.form import form_of
 from relight.logs.lines import Line, shown
-from relight.words.area import Areas
-from relight.words.diagnosis import Cause, Diagnosis, Engine, LogLine, Verdict
+from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, Engine, LogLine, Verdict
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
@@ -67,6 +67,10 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     `sources` maps files named in `Diagnosis.wants` to their text; `wishes` are the operator's, default: what everyone
     wants. Never raises for what a log holds.
     """
+    lines = list(lines)
+    form = form_of(line.text for line in lines)
+    if form:
+        return Diagnosis(log=name, verdict="unknown", form=form)
     evidence, found, choice = _last_complete(lines, knowledge, running=running)
     if ended:
         choice = with_kernel(choice, ended.kernel, knowledge)
@@ -74,14 +78,16 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
     engine = Engine(version=version_of(evidence) or _only_version(knowledge))
     base = Diagnosis(log=name, verdict="unknown", engine=engine)
     evidence.ours = evidence.ours or bool(argv)
+    if not evidence.ours and len(evidence.records) >= FOREIGN:
+        base = replace(base, form=NOT_THE_ENGINES)
     given = read_given(argv, env or {}, printed_arguments(evidence), knowledge, engine.version)
     if choice.root is None and evidence.cut and not running and _may_be_ours(evidence):
-        return _unnamed(base, cut_off(evidence, evidence.cut), evidence, given, knowledge.areas)
+        return _unnamed(base, cut_off(evidence, evidence.cut), evidence, given, knowledge)
     if choice.root is None or _foreign(evidence, choice.root):
         benign = any(c.role == "noise" and c.claim and c.claim.signature.kind == "none" for c in found)
         verdict = _without_failure(evidence, running=running, benign=benign and evidence.ours)
         if verdict == "failed":
-            return _unnamed(base, silent(evidence), evidence, given, knowledge.areas)
+            return _unnamed(base, silent(evidence), evidence, given, knowledge)
         return replace(base, verdict=verdict)
     root = _in_its_room(choice, choice.root, evidence, given, matcher(knowledge.signatures))
     choice = replace(choice, root=root)
@@ -155,6 +161,7 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
     return replace(
         base,
         verdict="failed",
+        form="",
         cause=replace(cause, facts=facts, blames=blames, suspects=place.steered((*blames, *given.flags))),
         traceback=traceback_of(root),
         constraint=reading.constraint,
@@ -207,9 +214,9 @@ def _without_failure(evidence: Evidence, *, running: bool, benign: bool) -> Verd
     return "starting" if running else "failed"
 
 
-def _unnamed(base: Diagnosis, cause: Cause, evidence: Evidence, given: Given, areas: Areas) -> Diagnosis:
+def _unnamed(base: Diagnosis, cause: Cause, evidence: Evidence, given: Given, knowledge: Knowledge) -> Diagnosis:
     """Return the diagnosis of a log that ends without a word about what failed."""
-    repairs = repairs_of_end(cause, evidence, given, areas, base.engine.version)
+    repairs = repairs_of_end(cause, evidence, given, knowledge, base.engine.version)
     return replace(base, verdict="failed", cause=cause, action="change", repairs=repairs)
 
 

@@ -144,5 +144,6 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
     engine = [re.compile(p.regex) for p in phases if p.id == "engine"]
     evidence.ours = not engine or any(engine[0].search(rec.line.text) for rec in found)
     evidence.usage = _usage_lines(found)
+    evidence.cut = reader.cut
     evidence.chains, evidence.taken = reader.chains, reader.taken | evidence.usage
     return evidence

@@ -14,10 +14,7 @@ from relight.words.platform import Platform
 from relight.words.settings import FlagValue
 
 OWN_VARIABLES = ("SGLANG_",)
-OFF = ("", "none", "null", "false")
-"""What a dump of arguments says of a flag that is not given."""
-DUMP = 40
-"""Fields from which on a dump is one of all arguments that have a value."""
+_OFF = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*(?:None|null|False|false|\[\]|\{\}|''|\"\")(?=[,)}\s]|$)")
 _FIELD = re.compile(r"['\"]?\b([a-z]\w+)['\"]?\s*[=:]\s*('[^']*'|\"[^\"]*\"|-?[\w.+]+)")
 
 
@@ -26,7 +23,7 @@ class Given:
     """The flags and variables of a command, the fields the log printed for it, and the parser of its version.
 
     `env_names` are the engine's variables of that version, empty where they are not known; `facts` are about flags.
-    `platform` is what the server runs on, None where the log does not show it.
+    `platform` is what the server runs on, None where the log does not show it; `off` are the fields printed as off.
     """
 
     flags: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -37,6 +34,7 @@ class Given:
     env_names: frozenset[str] = frozenset()
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
     platform: Platform | None = None
+    off: frozenset[str] = frozenset()
 
     @cached_property
     def _by_dest(self) -> dict[str, str]:
@@ -60,12 +58,10 @@ class Given:
     def _supposed(self, name: str) -> str | None:
         """Return a flag of this version as if it were given: the command is not known, so any may be.
 
-        Not one that the log's own dump of all arguments does not hold, or says to be off.
+        Not one that the log's own dump of all arguments says to be off.
         """
-        held = str(self.fields.get(self._dest(name), "")).lower()
-        if held in OFF and (held or len(self.fields) >= DUMP):
-            return None
-        return name if self.parser is not None and self.parser.resolve(name) else None
+        flag = self.parser.resolve(name) if self.parser is not None else None
+        return None if flag is None or flag.dest in self.off else name
 
     def name(self, flag: str) -> str | None:
         """Return the name this version has for `flag`: as the command wrote it where it did; None if it has none."""
@@ -105,7 +101,8 @@ def read_given(
 ) -> Given:
     """Put together what is known of a command. `printed` is the log's own dump of its arguments, empty without one."""
     parser, names = knowledge.parser_for(version), knowledge.env_names_for(version)
-    return Given(from_argv(argv, parser), env, _fields(printed), parser, knowledge.renames, names, knowledge.facts)
+    flags, fields, off = from_argv(argv, parser), _fields(printed), frozenset(_OFF.findall(printed))
+    return Given(flags, env, fields, parser, knowledge.renames, names, knowledge.facts, off=off)
 
 
 def _fields(printed: str) -> dict[str, Any]:

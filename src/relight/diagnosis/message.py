@@ -29,6 +29,12 @@ _UNDO = re.compile(
 )
 _UNLESS = re.compile(r"\b(?:unless|except when|only (?:if|when)) (?:(?:you|the) )?(?:set|pass|enable|use)?\s*[`'\"]?$")
 """What stands before a flag or variable that would lift the refusal."""
+_CASE = re.compile(
+    r"\b(?:when(?:ever)?|while|if|where)\s+(?:(?:you|one|we)\s+)?(?:are\s+)?(?:using|use|setting|set|passing|pass"
+    r"|running with|combined with|enabling)\s+(?:the\s+)?[`'\"]?$",
+    re.IGNORECASE,
+)
+"""What stands before a flag that only tells the case a clause is about."""
 _INFORMS = re.compile(
     r"\bfor (?:more |further )?(?:information|info|details?|debugging|traces?)\b|\bto (?:debug|see more)\b",
     re.IGNORECASE,
@@ -94,6 +100,8 @@ def _mood(before: str, clause: str) -> tuple[bool, bool]:
     """Say whether the clause advises what follows `before`, and whether it speaks against it: the nearest verb."""
     if _UNLESS.search(before):
         return True, False
+    if _CASE.search(before):
+        return False, bool(_UNDO.search(clause))
     do = max((m.end() for m in _DO.finditer(before)), default=-1)
     undo = max((m.end() for m in _UNDO.finditer(before)), default=-1)
     later = _UNDO.search(clause, len(before))
@@ -109,6 +117,16 @@ def _way(before: str, after: str) -> bool | None:
     if max(ends.values()) >= 0:
         return ends[True] > ends[False]
     return True if _MORE.search(after) else (False if _LESS.search(after) else None)
+
+
+def refused(message: str, given: Given) -> dict[str, set[str]]:
+    """Return the values of flags that a message speaks against."""
+    found: dict[str, set[str]] = {}
+    for mention in mentions(message):
+        name = None if mention.env else given.name(mention.name)
+        if name and mention.against and mention.value is not None:
+            found.setdefault(name, set()).add(mention.value)
+    return found
 
 
 def message_repairs(message: str, given: Given) -> list[Repair]:

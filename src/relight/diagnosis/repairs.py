@@ -9,7 +9,7 @@ from relight.diagnosis.fields import field_repairs
 from relight.diagnosis.given import Given
 from relight.diagnosis.limits import limit_repairs, limits_of
 from relight.diagnosis.match import bounded
-from relight.diagnosis.message import message_repairs
+from relight.diagnosis.message import message_repairs, refused
 from relight.diagnosis.remedies import repairs_of
 from relight.diagnosis.usage import usage_repairs
 from relight.words.kinds import family
@@ -44,6 +44,8 @@ def repairs_for(
     own = ordered(signature, own, place, facts, version) if place else own
     stated = limit_repairs(limits_of(text, given), given) if spoken else []
     found = [*stated, *told, *_by_trust(tuple(read), [*guessed, *own])]
+    against = refused(text, given) if spoken else {}
+    found = [r for r in found if not any(str(value) in against.get(name, ()) for name, value in r.set.items())]
     return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
 
 

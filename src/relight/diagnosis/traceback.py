@@ -35,6 +35,8 @@ _BARE = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Ex
 _CODE = re.compile(r"[a-z]+[A-Z]\w*$")
 """A library's name of an error (ncclSystemError): printed as part of a message, never as an exception's type."""
 _STEP = re.compile(r"\[\d+/\d+\] ")
+_NATIVE = re.compile(r"\*\*\* \w+|!!!!!!! |Fatal Python error: |terminate called |Segmentation fault\b")
+"""How a crash of native code begins to be told: never as part of a message."""
 LONGEST_MESSAGE = 60
 """Lines of one exception's message that are kept."""
 
@@ -104,10 +106,12 @@ class Reader:
         self._message_open = False
         self._link: Link = ""
         self._linked: Chain | None = None
+        self._said: Record | None = None
 
     def feed(self, rec: Record) -> None:
         """Take one record in."""
         body = rec.body
+        self._said = rec if body.strip() else self._said
         start = _START.search(body)
         if start:
             self._begin(rec, body[: start.start()])
@@ -177,13 +181,14 @@ class Reader:
 
     def close(self) -> None:
         """End the log: a traceback cut before its exception counts where its last line asserts or raises."""
+        ended = self._said is not None and self._said.number in self.taken
         for top in self._stack:
             raising = _RAISING.match(top.frames[-1].text) if top.frames else None
             if raising and top.source is not None:
                 kind = raising["type"] or "AssertionError"
                 block = Block(top.start, top.source, kind, top.frames[-1].text, tuple(top.frames), rank=top.rank)
                 self.chains.append([block])
-            else:
+            elif ended and top is self._stack[-1]:
                 self.cut = Block(top.start, top.start, "", "", tuple(top.frames), rank=top.rank)
         self._stack.clear()
 
@@ -204,6 +209,8 @@ class Reader:
     @staticmethod
     def _continued(block: Block, rec: Record) -> bool:
         """Say whether a line goes on with the message of a block; a message may begin on the line after the type."""
+        if rec.writer != block.end.writer or rec.rank not in {None, block.end.rank} or _NATIVE.match(rec.body):
+            return False
         begins = not (block.message or block.more) and not rec.fresh and bool(rec.body.strip())
         return (begins or _continues(rec)) and len(block.more) < LONGEST_MESSAGE
 

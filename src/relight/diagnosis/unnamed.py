@@ -6,13 +6,14 @@ from relight.diagnosis.areas import area_repairs, in_use, place_of
 from relight.diagnosis.candidates import Candidate
 from relight.diagnosis.evidence import Evidence
 from relight.diagnosis.given import Given
+from relight.diagnosis.platform import platform_of
 from relight.diagnosis.silence import last_progress, stopped
 from relight.diagnosis.traceback import Block
 from relight.logs.lines import shown
 from relight.logs.records import Record
-from relight.words.area import Areas
 from relight.words.diagnosis import Cause
 from relight.words.kinds import KINDS, family
+from relight.words.knowledge import Knowledge
 from relight.words.settings import Repair
 
 
@@ -47,7 +48,7 @@ def _cause(kind: str, at: Record | None, phase: str | None, confidence: float, s
 
 
 def repairs_of_end(
-    cause: Cause, evidence: Evidence, given: Given, areas: Areas, version: str | None
+    cause: Cause, evidence: Evidence, given: Given, knowledge: Knowledge, version: str | None
 ) -> tuple[Repair, ...]:
     """Return what leaves away the features in use that the end of a log speaks of; () where it speaks of none."""
     if cause.line is None:
@@ -55,6 +56,7 @@ def repairs_of_end(
     index = evidence.index(cause.line)
     at = evidence.records[index]
     end = Candidate(index, at, at.body.strip(), cause.phase, block=evidence.cut)
-    place = replace(place_of(end, evidence, given, areas), kind=cause.kind)
+    given = replace(given, platform=platform_of(end, evidence, given, knowledge.platforms))
+    place = replace(place_of(end, evidence, given, knowledge.areas), kind=cause.kind)
     used = tuple(a for a in place.found if evidence.cut or (a.on and in_use(a, given, place.seen)))
     return tuple(area_repairs(replace(place, found=used), {}, version)) if used or given.flags else ()

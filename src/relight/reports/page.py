@@ -12,7 +12,7 @@ from relight.reports.excerpts import evidence, innermost, last_lines, other_valu
 from relight.reports.prose import count, in_few, mark, origin, path, phase, rank, sure, value
 from relight.reports.textblocks import excerpt, wrap
 from relight.words.argv import from_argv
-from relight.words.diagnosis import Cause, Diagnosis, LogLine
+from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, LogLine
 from relight.words.settings import Repair, Settings
 from relight.words.text import shown
 
@@ -38,6 +38,14 @@ _LATE = (
     "a device reports the fault of a kernel at some later call: the line and its frames are the symptom, "
     "and the kernel at fault may be any that ran before"
 )
+_NO_LOG = "this looks like no log of SGLang: it is"
+_TAKES = {
+    "TOML": "`relight playbook check {file}` checks a playbook or a signature, `relight check PLAYBOOK --host NAME` "
+    "a deployment; to diagnose, name the server's log",
+    "JSON": "`relight report RUN` shows the record of a run; to diagnose, name the server's log",
+    "Python source": "source files are given by `--source DIR`, beside the log; to diagnose, name the server's log",
+}
+"""What takes a file that is no log."""
 _NO_HELP = "no change of settings is known to help here"
 
 
@@ -57,6 +65,8 @@ def render(
     """
     diagnosis, around, last = shown(diagnosis), shown(tuple(lines_around)), shown(tuple(ends))
     settings = Settings(from_argv(shown(tuple(argv))))
+    if diagnosis.form not in {"", NOT_THE_ENGINES} and diagnosis.verdict == "unknown":
+        return "\n".join(_no_log(diagnosis, width)) + "\n"
     cut = cut_in_traceback(last or around or diagnosis.evidence) if says_nothing(diagnosis) else None
     if cut and not (diagnosis.cause and diagnosis.cause.fingerprint):
         lines = _cut_off(diagnosis, cut, last or around or diagnosis.evidence, width)
@@ -65,6 +75,13 @@ def render(
     else:
         lines = _with_cause(diagnosis, diagnosis.cause, around, settings, width, cut)
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _no_log(diagnosis: Diagnosis, width: int) -> list[str]:
+    """Say that a text is not what a failure is looked for in, and what takes a file of its kind."""
+    lines = wrap(f"unknown: {diagnosis.log}: {_NO_LOG} {diagnosis.form}", width, rest="  ")
+    takes = _TAKES.get(diagnosis.form, "name the file that the server's own output went to")
+    return [*lines, "", *wrap(takes.format(file=shlex.quote(diagnosis.log)), width, "help: ")]
 
 
 def says_nothing(diagnosis: Diagnosis) -> bool:
@@ -278,4 +295,6 @@ def _verdict(diagnosis: Diagnosis, *, empty: bool) -> tuple[str, str]:
         return "unknown", "there is nothing in this log"
     if diagnosis.verdict == "failed":
         return "error[unknown]", "it failed, and no line says why"
+    if diagnosis.form:
+        return "unknown", f"{_NO_LOG} {diagnosis.form}"
     return "unknown", "no known failure, and no sign of a server that is ready"

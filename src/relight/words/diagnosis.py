@@ -8,6 +8,8 @@ from relight.words.condition import Condition
 from relight.words.settings import Repair
 
 Verdict: TypeAlias = Literal["failed", "healthy", "starting", "unknown"]
+NOT_THE_ENGINES = "a text without a word of the engine"
+"""The form of another program's log."""
 Advice: TypeAlias = Literal["change", "again", "clean", "person", "none"]
 
 
@@ -108,7 +110,7 @@ class Want:
 class Diagnosis:
     """One log, diagnosed. `next` is what a person can do, where the signature says so.
 
-    `details` are lines apart from the cause that say why.
+    `details` are lines apart from the cause that say why. `form` is what the text is, where it looks like no log.
     """
 
     log: str
@@ -125,3 +127,4 @@ class Diagnosis:
     wants: tuple[Want, ...] = ()
     next: str = ""
     details: tuple[LogLine, ...] = ()
+    form: str = ""
