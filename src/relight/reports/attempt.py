@@ -48,6 +48,7 @@ from relight.reports.prose import (
 )
 from relight.reports.steps import Step, became
 from relight.reports.tables import without_empty_columns
+from relight.reports.timeline import lane
 from relight.reports.times import between, span
 from relight.words.attempt import Attempt, NodeEnd, Record
 from relight.words.diagnosis import Cause, Constraint, Diagnosis
@@ -78,8 +79,8 @@ def attempt_section(step: Step, record: Record) -> Section:
         *_facts(attempt),
     )
     commands = (launch_command(record, attempt),) if attempt.argv else ()
-    ends = [a.n for a in record.attempts if a.argv]
-    spare = attempt.n not in {*ends[:1], *ends[-1:]}
+    ends = [a for a in record.attempts if a.argv]
+    spare = attempt not in ends[:1] and (attempt not in ends[-1:] or attempt.argv == ends[0].argv)
     inner = Section(f"command-{attempt.n}", "Its command", commands, folded=True, spare=spare)
     return Section(
         f"attempt-{attempt.n}",
@@ -337,6 +338,7 @@ def _facts(attempt: Attempt) -> list[Block]:
     logs = attempt.logs or ((attempt.log,) if attempt.log else ())
     most = max((used for _, used in attempt.gpu_memory), default=0)
     rows = (
+        ("phases", ", ".join(f"{phase(bar.phase)} {span(bar.end - bar.start)}" for bar in lane(attempt).bars)),
         ("process", ended_by(attempt.exit)),
         ("peak", f"{most / 1024:.1f} GiB at most were in use on the fullest card" if most >= _TRACE else ""),
         ("answers", "can differ from those of the settings asked for" if attempt.alters_answers else ""),

@@ -220,4 +220,5 @@ class Story:
     tone: Tone
     verdict: Prose
     head: Pairs
+    folder: str = ""
     sections: tuple[Section, ...] = field(default_factory=tuple)

@@ -17,6 +17,8 @@ _UNTRIED: Mapping[State, str] = {
     "failed": "`deploy` launches once; `retry` would go on",
 }
 _STOPPED = "the run stopped first"
+_OF_A_LEVER = re.compile(r"[^-`][\w.-]*: (?:off|variant \d+)|.*`")
+_FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _PROPOSED = re.compile(r"^(proposed for attempt \d+):.*", re.DOTALL)
 _TONES: Mapping[OptionStatus, Tone] = {"untried": "warn"}
 
@@ -41,9 +43,15 @@ def _why(option: Option) -> str:
 
 def _row(status: OptionStatus, why: str, options: Sequence[Option], record: Record) -> tuple[Prose, ...]:
     names = list(dict.fromkeys(with_variants(record, option.change.replace(", unset ", ", ")) for option in options))
+    named = [name if _OF_A_LEVER.match(name) else f"`{name}`" for name in names]
     bare = all(name.startswith("--") and " " not in name for name in names)
-    said = sentence(why or (_untried(record.state) if status == "untried" else ""))
-    return prose((", " if bare else "\n").join(names)), (status,), said or ("-",)
+    said = sentence(_coded(why) or (_untried(record.state) if status == "untried" else ""))
+    return prose((", " if bare else "\n").join(named)), (status,), said or ("-",)
+
+
+def _coded(why: str) -> str:
+    """Return a reason with the flags in it as code."""
+    return why if "`" in why else _FLAG.sub(r"`\g<0>`", why)
 
 
 def _untried(state: State) -> str:

@@ -7,10 +7,10 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from relight.reports.blocks import Bar, Code, Lane, Prose, Row, Timeline
+from relight.reports.blocks import Bar, Code, Lane, Prose, Row, Timeline, words
 from relight.reports.story import tell
 from relight.reports.svg import curve, peak, rects, ticks
-from relight.reports.timeline import matrix
+from relight.reports.timeline import between_ends, matrix
 from relight.reports.times import span
 from relight.words.attempt import Record
 
@@ -34,6 +34,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     env.filters |= {"prose": prose, "marked": marked, "span": span, "shade": shade}
+    env.filters |= {"rows": _rows, "between": between_ends}
     env.globals |= {"kind": lambda block: type(block).__name__, "script_hash": _script_hash(env)}
     env.globals |= {
         "rects": rects,
@@ -44,6 +45,10 @@ def _template() -> Template:
         "matrix": matrix,
     }
     return env.get_template("report.html.j2")
+
+
+def _rows(held: Prose) -> int:
+    return words(held).count("\n") + 1
 
 
 def _script_hash(env: Environment) -> str:

@@ -14,6 +14,7 @@ _FEW = 4
 _LONG = 9
 _WEAK = 0.8
 _BOUNDS = {"<=", ">="}
+_EARLIER = "an earlier run, "
 
 
 def nogoods_blocks(record: Record) -> tuple[Block, ...]:
@@ -42,8 +43,12 @@ def nogoods_table(record: Record) -> Table | None:
     kept = [(n, when) for n, when in kept if not _is_explained(n, [other for other, _ in kept], record)]
     if not kept:
         return None
-    rows = tuple((when, (n.kind,), prose(numbered(n.because)), prose(_known(n, record, reached))) for n, when in kept)
+    rows = tuple((when, (n.kind,), prose(_where(n.because)), prose(_known(n, record, reached))) for n, when in kept)
     return Table("What fails, and how that is known", ("fails", "kind", "seen in", "how it is known"), rows)
+
+
+def _where(because: str) -> str:
+    return numbered(because.removeprefix(_EARLIER))
 
 
 def _is_explained(nogood: Nogood, others: Sequence[Nogood], record: Record) -> bool:
@@ -68,7 +73,7 @@ def _stands(nogood: Nogood, sharp: set[str], record: Record) -> bool:
     seen = seen_in(nogood, record)
     outside = len(seen) == 1 and bool(seen[0].diagnosis and seen[0].diagnosis.action == "person")
     attempts = {number for because in sharp for number in numbers_of(because)}
-    return not outside and not attempts & numbers_of(nogood.because)
+    return not outside and nogood.because not in sharp and not attempts & numbers_of(nogood.because)
 
 
 def _number(nogood: Nogood) -> int:
@@ -122,22 +127,25 @@ def _joined(parts: Sequence[Code], word: str) -> Prose:
 def _as_a_whole(nogood: Nogood, exact: Sequence[Term]) -> Prose:
     names = {term.name for term in exact}
     without = [term for term in nogood.terms if term.op == "!=" or (term.op == "unset" and term.name not in names)]
-    return (f"the settings of {nogood.because}, as a whole", *(_unless(without) if without else ()))
+    return (
+        f"the settings of {nogood.because.removeprefix(_EARLIER)}, as a whole",
+        *(_unless(without) if without else ()),
+    )
 
 
 def _unless(terms: Iterable[Term]) -> Prose:
     """Say what takes settings out of a condition: one of the changes that were proposed and not made."""
-    return ("\nnot tried, so it may work ", *_joined([Code(_way(term)) for term in terms], " or "))
+    ways = [piece for term in terms for piece in (" or ", *_way(term))]
+    return ("\nnot tried, so it may work ", *ways[1:])
 
 
-def _way(term: Term) -> str:
+def _way(term: Term) -> tuple[str, Code]:
     name = term.name if term.env else f"--{term.name}"
     if term.op == "set":
-        return f"without {name}"
+        return "without ", Code(name)
     held = tuple(term.value) if isinstance(term.value, list | tuple) else (term.value,)
     plain = term.op == "unset" or not held or held[0] is True or held[0] is None
-    said = "" if plain else " " + " | ".join(map(value, held))
-    return f"with {name}{said}"
+    return "with ", Code(name + ("" if plain else " " + " | ".join(map(value, held))))
 
 
 def _known(nogood: Nogood, record: Record, reached: _Reached) -> str:
@@ -146,6 +154,8 @@ def _known(nogood: Nogood, record: Record, reached: _Reached) -> str:
     refused = sorted({a.rung for a in seen if a.outcome == "rejected"})
     if nogood.hard:
         return f"proved: {_prover(seen, refused)}"
+    if nogood.confidence >= 1 and _is_whole(nogood, record):
+        return "proved: the host's own validation refused these settings"
     past = blamed(nogood, record, reached).past
     proof = "; that these settings are refused is proved: the host's own validation refused them" if refused else ""
     after = f"; attempt {past.n} changed it and got past" if past else ""

@@ -25,7 +25,7 @@ from relight.reports.blocks import (
 from relight.reports.picture import picture
 from relight.reports.story import tell
 from relight.reports.textblocks import excerpt as excerpt_lines
-from relight.reports.timeline import matrix
+from relight.reports.timeline import few, matrix
 from relight.words.attempt import Record
 
 _WIDE = 200
@@ -121,7 +121,7 @@ def _bullets(part: Bullets) -> list[str]:
 
 
 def _pairs(part: Pairs) -> list[str]:
-    return [f"- **{escape(name)}:** {prose(held)}" for name, held in part.rows]
+    return [f"- **{escape(name)}:** {prose(held)}".replace("\n", "<br>") for name, held in part.rows]
 
 
 def table(part: Table) -> list[str]:
@@ -162,8 +162,10 @@ def _command(part: Command) -> list[str]:
 
 
 def _timeline(part: Timeline) -> list[str]:
+    part, left = few(part)
     meaning, drawn = picture(part)
-    return [*table(matrix(part)), *(["", *map(escape, meaning), "", *fence(drawn)] if drawn else [])]
+    drawing = ["", *map(escape, meaning), "", *fence(drawn)] if drawn else []
+    return [*table(matrix(part)), *(["", escape(left)] if left else []), *drawing]
 
 
 def _sums(part: Sums) -> list[str]:

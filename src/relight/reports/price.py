@@ -37,7 +37,7 @@ def in_flags(record: Record) -> Prose:
         return ()
     edits = brief(diff(asked_of(record), final.settings))
     order = sorted(edits, key=lambda line: (line.startswith("+ "), line.startswith("- ")))
-    return prose("; ".join(_with_cost(line, final.changes) for line in order))
+    return prose("\n".join(_with_cost(line, final.changes) for line in order))
 
 
 def _with_cost(line: str, changes: Sequence[Repair]) -> str:

@@ -12,7 +12,7 @@ from relight.reports.price import in_flags
 from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
 from relight.reports.steps import Step, steps
 from relight.reports.tables import effective_blocks, environment_block, levers_table
-from relight.reports.timeline import timeline
+from relight.reports.timeline import FIRST, LAST, LONG, timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
 from relight.reports.world import card_memory, gpus, hosts, kinds, place
@@ -21,8 +21,6 @@ from relight.words.text import shown
 
 _MANY = 4
 """Candidates refused in a row for one reason that are told in one line."""
-_LONG, _FIRST, _LAST = 10, 4, 5
-"""Lines of a course that is too long for two screens, and what is left of it at each end."""
 _CHANGES = 4
 """Lines of a change that are shown in the course."""
 _ENDINGS: dict[Outcome | None, str] = {
@@ -42,7 +40,7 @@ def tell(record: Record) -> Story:
         _timeline(record),
         _section("levers", "Levers", levers_table(record), long=True),
         _section("course", "What happened", _course(course), long=True),
-        _section("incidents", "Died after it was healthy", incidents_table(record)),
+        _section("incidents", "Died after it was healthy", incidents_table(record), long=True),
         Section("attempts", "Attempts in detail", sections=details),
         Section("options", "Options", options_blocks(record), folded=True),
         Section("effective", "Asked for and in effect", effective_blocks(record), folded=True),
@@ -57,6 +55,7 @@ def tell(record: Record) -> Story:
         tone_of(record),
         verdict(record),
         _head(record),
+        record.folder,
         tuple(s for s in sections if s),
     )
 
@@ -114,10 +113,10 @@ def _alike(course: tuple[Step, ...]) -> list[list[Step]]:
 
 def _shortened(groups: list[list[Step]]) -> list[list[Step]]:
     """Return the first and the last steps of a long run, those between together: each is told in detail."""
-    if len(groups) <= _LONG:
+    if len(groups) <= LONG:
         return groups
-    between = [step for group in groups[_FIRST:-_LAST] for step in group]
-    return [*groups[:_FIRST], between, *groups[-_LAST:]]
+    between = [step for group in groups[FIRST:-LAST] for step in group]
+    return [*groups[:FIRST], between, *groups[-LAST:]]
 
 
 def _end(step: Step) -> tuple[str, Prose]:

@@ -21,7 +21,7 @@ from relight.reports.blocks import (
 )
 from relight.reports.edits import brief, in_a_sentence
 from relight.reports.picture import picture
-from relight.reports.timeline import BROKE, PEAK, matrix
+from relight.reports.timeline import BROKE, PEAK, few, matrix
 
 _LABEL = 10
 _SHORTEST = 12
@@ -75,7 +75,11 @@ def bullets(part: Bullets, width: int) -> list[str]:
 def pairs(part: Pairs, width: int) -> list[str]:
     """Set names and values in two columns."""
     column = max((len(name) for name, _ in part.rows), default=0) + 2
-    return [line for name, held in part.rows for line in wrap(words(held), width, f"{name:<{column}}")]
+    lines: list[str] = []
+    for name, held in part.rows:
+        for i, line in enumerate(words(held).split("\n")):
+            lines += wrap(line, width, f"{name if i == 0 else '':<{column}}")
+    return lines
 
 
 def edits(part: Edits, width: int) -> list[str]:
@@ -254,10 +258,12 @@ def timeline(part: Timeline, width: int) -> list[str]:
 
     Where it is too wide the column of memory goes, then that of where it broke, which the drawing tells too.
     """
+    part, left = few(part)
     forms = (_matrix(matrix(part, without), width) for without in ((), (PEAK,), (PEAK, BROKE)))
     lines = next((lines for lines in forms if max(map(len, lines)) <= width), None)
     lines = lines or _matrix(matrix(part, (PEAK, BROKE)), width)
     meaning, drawn = picture(part, max(20, min(80, width - 8)))
+    lines += [left] if left else []
     return [*lines, *([""] if drawn else []), *(row for said in meaning for row in wrap(said, width)), *drawn]
 
 

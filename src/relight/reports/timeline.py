@@ -9,6 +9,8 @@ from relight.reports.times import between, seconds, short
 from relight.words.attempt import Attempt, Phase
 
 _EPOCH = 1e9
+LONG, FIRST, LAST = 10, 4, 5
+"""Launches that are too many for two screens, and what is left of them at each end."""
 PEAK = "peak GiB"
 BROKE = "broke in"
 _FAILED = {"crashed", "hung", "sick"}
@@ -18,6 +20,20 @@ def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
     """Return the lanes of all launches, None if there is none; `total` is the memory of a card in MiB."""
     lanes = tuple(lane(a) for a in attempts if a.launched)
     return Timeline(lanes, _phases([lane.bars for lane in lanes]), total) if lanes else None
+
+
+def between_ends(part: Timeline) -> tuple[int, int] | None:
+    """Return after which lane of many those begin that stand back, and how many they are; None for few."""
+    return (FIRST, len(part.lanes) - FIRST - LAST) if len(part.lanes) > LONG else None
+
+
+def few(part: Timeline) -> tuple[Timeline, str]:
+    """Return the first and the last lanes of many, and what is said of those between."""
+    if between_ends(part) is None:
+        return part, ""
+    out = part.lanes[FIRST:-LAST]
+    said = f"Launches {out[0].n} to {out[-1].n} stand between, each in detail below."
+    return replace(part, lanes=(*part.lanes[:FIRST], *part.lanes[-LAST:])), said
 
 
 def lane(attempt: Attempt) -> Lane:

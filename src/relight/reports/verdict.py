@@ -100,8 +100,13 @@ def _launches(record: Record) -> str:
 
 def _healthy(record: Record) -> str:
     text = f"The server answers correctly after {_launches(record)}"
-    costs = price(record)
-    return f"{text}, at a price: {'; '.join(costs)}." if costs else f"{text}{_as_asked(record)}."
+    costs, died = price(record), len(record.incidents)
+    since = f" Since it was first healthy it failed {_times(died)} and was brought back." if died else ""
+    return f"{text}, at a price: {'; '.join(costs)}.{since}" if costs else f"{text}{_as_asked(record)}.{since}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _as_asked(record: Record) -> str:
