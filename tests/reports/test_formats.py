@@ -116,7 +116,8 @@ def test_only_what_cannot_be_broken_is_wider_than_asked(name: str, width: int) -
 
     for line in text.render(record, width=width).splitlines():
         longest_word = max(map(len, line.split()), default=0)  # a path of the record, say
-        assert len(line) <= max(width, 66, longest_word + 20) or line.lstrip().startswith("--"), line
+        kept = line.lstrip().startswith("--") or "relight " in line  # a flag, a command to paste
+        assert len(line) <= max(width, 66, longest_word + 20) or kept, line
 
 
 @EACH
@@ -157,4 +158,4 @@ def test_what_is_printed_after_a_run_is_short_and_says_how_to_see_the_rest(name:
     assert lines[0] == text.render(record, width=100).splitlines()[0]
     assert {"WHAT TO DO NOW"} <= set(lines)
     assert not {"ATTEMPTS IN DETAIL", "OPTIONS", "ENVIRONMENT"} & set(lines)
-    assert f"relight report {record.run}" in " ".join(lines[-3:])
+    assert f"relight report --full {record.run}" in " ".join(lines[-3:])

@@ -1,6 +1,7 @@
 """`relight report`: the post-mortem of a run."""
 
 import io
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,11 +36,14 @@ FORMATS = ("text", "md", "html", "json")
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the report to FILE.")
 @click.option("--bundle", type=PATH, metavar="FILE", help="Write a redacted archive: record, logs, playbook, events.")
 @click.option("--issue", is_flag=True, help="Print a bug report for the engine's project, for you to post.")
+@click.option("--full", is_flag=True, help="Print the details on a terminal too; a file or a pipe has them anyway.")
 @common(formats=FORMATS)
-def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path | None, issue: bool) -> int:
+def report(
+    shared: Common, *, run: str | None, output: Path | None, bundle: Path | None, issue: bool, full: bool
+) -> int:
     """Tell what happened in a run: the verdict, what to do now, and every attempt with its cause and change.
 
-    RUN is a unique part of a run's id; default: the last run.
+    RUN is a unique part of a run's id; default: the last run. A terminal shows what comes before the details.
     """
     folder = folder_of(shared, run, live=False)
     record = record_of(folder)
@@ -48,7 +52,8 @@ def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path
         say(f"relight: wrote {bundle}", err=True)
         if not (output or issue or shared.json):
             return 0
-    text = nameless_of(folder, record)(_issue(record)) if issue else rendered(record, shared.format)
+    first = not (full or output or issue) and shared.format == "text" and sys.stdout.isatty()
+    text = nameless_of(folder, record)(_issue(record)) if issue else rendered(record, shared.format, first=first)
     if output:
         _written(output, text)
         say(f"relight: wrote {output}", err=True)
@@ -57,8 +62,8 @@ def report(shared: Common, *, run: str | None, output: Path | None, bundle: Path
     return 0
 
 
-def rendered(record: Record, format: str) -> str:  # noqa: A002  the option's name
-    """Return the report of a run in one of FORMATS."""
+def rendered(record: Record, format: str, *, first: bool = False) -> str:  # noqa: A002  the option's name
+    """Return the report of a run in one of FORMATS; with `first` what comes before the details of a text."""
     if format == "json":
         return dumps(redact_json(to_json(with_moves(record))), indent=2) + "\n"
     if format == "html":
@@ -71,7 +76,7 @@ def rendered(record: Record, format: str) -> str:  # noqa: A002  the option's na
         return markdown.render(record)
     from relight.reports import text  # noqa: PLC0415  one of four
 
-    return text.render(record, width=width())
+    return (text.render_first if first else text.render)(record, width=width())
 
 
 def _issue(record: Record) -> str:

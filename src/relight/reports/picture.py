@@ -14,14 +14,15 @@ _SPARE = "0123456789+*#@%"
 
 
 def picture(part: Timeline, columns: int = 60) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what the letters mean, and the launches in letters, `columns` wide at most; both () without phases.
+    """Return what the letters mean, and the launches in letters, `columns` wide at most; () where one phase is all.
 
     A line of letters tells the phase of a launch over time, a line of digits below it the memory in use, in tenths of
     a card, where it was seen. Of many launches the last are drawn.
     """
     lanes = [lane for lane in part.lanes if lane.bars or _seen(lane)][-_MOST:]
     step = max(part.longest / columns, _LEAST)
-    if not lanes or not part.longest:
+    telling = len({bar.phase for lane in lanes for bar in lane.bars}) > 1 or any(map(_seen, lanes))
+    if not telling or not part.longest:
         return (), ()
     letters = _letters(part.phases)
     full = part.total or max((used for lane in lanes for _, used in lane.memory), default=0)

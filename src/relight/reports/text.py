@@ -5,11 +5,13 @@ from dataclasses import replace
 from relight.reports.blocks import Block, Command, Excerpt, Section, Story, words
 from relight.reports.commands import about
 from relight.reports.price import price
+from relight.reports.prose import capital, listed
 from relight.reports.story import tell
 from relight.reports.textblocks import block, compact, pairs, wrap
 from relight.words.attempt import Record
 
 _FIRST = ("now", "course", "levers")
+_DETAILS = "attempts"
 
 
 def render(record: Record, *, width: int = 100) -> str:
@@ -18,11 +20,24 @@ def render(record: Record, *, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in lines).strip() + "\n"
 
 
+def render_first(record: Record, *, width: int = 100) -> str:
+    """Return the report up to its details, then the verdict again and how to see the rest: what a terminal shows."""
+    story = tell(record)
+    at = next((i for i, part in enumerate(story.sections) if part.id == _DETAILS), len(story.sections))
+    rest = [part.title.lower() for part in story.sections[at:]]
+    page = replace(story, sections=story.sections[:at])
+    lines = [*_story(page, width), "", *wrap(f"{story.word.upper()}: {words(story.verdict)}", width)]
+    if rest:
+        lines += [*wrap(f"{capital(listed(rest))}:", width), f"    {about(record, 'report', '--full')}"]
+    lines += ["For a browser:", f"    {about(record, 'report', '--format', 'html', '-o', 'report.html')}"]
+    return "\n".join(line.rstrip() for line in lines).strip() + "\n"
+
+
 def render_short(record: Record, *, width: int = 100) -> str:
     """Return what is worth reading first: verdict, what to do now, what happened, levers; then how to see the rest."""
     story = tell(record)
     first = replace(story, sections=tuple(s for s in story.sections if s.id in _FIRST))
-    rest = wrap(f"Causes, log lines and every command: {about(record, 'report')}", width)
+    rest = ["Causes, log lines and every command:", f"    {about(record, 'report', '--full')}"]
     costs = price(record) if record.state == "healthy" else ()
     rest += wrap(f"{story.word}: {'; '.join(costs)}.".replace("`", ""), width, rest="  ") if costs else []
     return "\n".join(line.rstrip() for line in [*_story(first, width), "", *rest]).strip() + "\n"

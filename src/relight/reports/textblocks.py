@@ -8,11 +8,13 @@ from relight.reports.blocks import (
     Bullets,
     Choice,
     Choices,
+    Code,
     Command,
     Edits,
     Excerpt,
     Pairs,
     Para,
+    Prose,
     Row,
     Sums,
     Table,
@@ -24,6 +26,8 @@ from relight.reports.picture import picture
 from relight.reports.timeline import BROKE, PEAK, few, matrix
 
 _LABEL = 10
+_OURS = "relight "
+_KEPT = "\xa0"
 _SHORTEST = 12
 _LONG = 60
 _MOST_PIECES = 8
@@ -47,7 +51,7 @@ def block(part: Block, width: int) -> list[str]:
 
 
 def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
-    """Break text at blanks; flags and paths are never broken."""
+    """Break text at blanks; flags and paths are never broken, nor is what `flowing` keeps whole."""
     rest = " " * len(first) if rest is None else rest
     lines = textwrap.wrap(
         text.expandtabs(4),
@@ -57,19 +61,25 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return lines or [first.rstrip()]
+    return [line.replace(_KEPT, " ") for line in lines] or [first.rstrip()]
+
+
+def flowing(prose: Prose) -> str:
+    """Return prose as text to wrap: a command to paste stays on one line, or a terminal would run its first half."""
+    kept = (Code(p.text.replace(" ", _KEPT)) if isinstance(p, Code) and p.text.startswith(_OURS) else p for p in prose)
+    return words(tuple(kept))
 
 
 def para(part: Para, width: int) -> list[str]:
     """Set a paragraph, its label in a column of its own."""
     first = f"{part.label:<{_LABEL}}" if part.label else ""
-    return wrap(words(part.prose), width, first)
+    return wrap(flowing(part.prose), width, first)
 
 
 def bullets(part: Bullets, width: int) -> list[str]:
     """Set a list."""
     label = [f"{part.label}:"] if part.label else []
-    return label + [line for item in part.items for line in wrap(words(item), width, "- ")]
+    return label + [line for item in part.items for line in wrap(flowing(item), width, "- ")]
 
 
 def pairs(part: Pairs, width: int) -> list[str]:
@@ -77,7 +87,7 @@ def pairs(part: Pairs, width: int) -> list[str]:
     column = max((len(name) for name, _ in part.rows), default=0) + 2
     lines: list[str] = []
     for name, held in part.rows:
-        for i, line in enumerate(words(held).split("\n")):
+        for i, line in enumerate(flowing(held).split("\n")):
             lines += wrap(line, width, f"{name if i == 0 else '':<{column}}")
     return lines
 
