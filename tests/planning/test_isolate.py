@@ -9,10 +9,10 @@ import pytest
 from relight.words.area import Area, Areas
 from relight.words.attempt import Attempt
 from relight.words.diagnosis import Cause, Diagnosis
-from relight.words.knowledge import PhasePattern
-from relight.words.playbook import Playbook
+from relight.words.knowledge import FlagFact, PhasePattern
+from relight.words.playbook import Budget, Playbook
 from relight.words.settings import Repair
-from relight.words.step import Candidate
+from relight.words.step import Candidate, Exhausted
 from tests.planning.situations import KNOWLEDGE, WORLD, cause, diagnosis, lever, playbook, played, variant
 
 NAMES = ("comm", "symm", "spec", "radix", "graphs", "overlap", "chunks")
@@ -161,3 +161,32 @@ def test_a_failure_that_names_a_flag_is_not_searched_for_among_the_others() -> N
     attempts = run(lambda on: on["graphs"] is not None, found=diagnosis(named))
 
     assert [off(a) for a in attempts] == [set(), {"graphs"}]
+
+
+SPEC = lever("spec", variant({"speculative-algorithm": "NEXTN", "speculative-num-steps": 3}), "off")
+LAID_OUT = {**KNOWLEDGE.facts, "tp-size": FlagFact("tp-size", ladder=(8, 4, 2), unsuspected=True)}
+AWAY = Repair(unset=("speculative-algorithm", "speculative-num-steps"), why="away", origin="signature", cost=6.0)
+
+
+def test_a_failure_that_names_nothing_is_laid_on_no_part_of_a_lever_and_not_on_how_the_work_is_laid_out() -> None:
+    world = replace(WITH_AREAS, knowledge=replace(WITH_AREAS.knowledge, facts=LAID_OUT))
+    book = playbook(SPEC, protect_flags=frozenset())
+
+    attempts, found = played(book, lambda _: unnamed("print", "capture", "unknown", AWAY), world)
+
+    assert isinstance(found.step, Exhausted)
+    assert all(a.settings.flags["tp-size"] == 8 for a in attempts)
+    assert all(a.settings.flags.get("speculative-num-steps", 3) == 3 for a in attempts)
+    assert len(attempts) <= 4
+
+
+def test_once_every_lever_was_off_in_vain_halves_of_them_are_not_tried() -> None:
+    least = lever("attention", variant({"attention-backend": "fa3"}), variant({"attention-backend": "triton"}))
+    book = replace(BOOK, levers=(*BOOK.levers, least))
+
+    attempts = run(lambda _: True, replace(book, budget=Budget(attempts=20)))
+    all_off = [i for i, a in enumerate(attempts) if off(a) == set(NAMES)]
+
+    assert len(all_off) >= 2
+    assert attempts[all_off[0]].choice["attention"] != attempts[all_off[1]].choice["attention"]
+    assert not any(len(off(a)) > 1 for a in attempts[all_off[0] + 1 : all_off[1]])

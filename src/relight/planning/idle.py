@@ -95,8 +95,14 @@ class Idle:
             return ()
         if blind & self.proved:
             return tuple(self._with_repairs(blind & self.proved))
+        if any(self._all_off(a) for mark in blind for a in self._groups[mark]):
+            return (self._without_levers(levers),)
         cheap = sorted(levers, key=lambda i: ground.loss(i, None))[: (len(levers) + 1) // 2]
         return tuple(self._without_levers(some) for some in (cheap, levers))
+
+    def _all_off(self, attempt: Attempt) -> bool:
+        """Say whether an attempt had every lever off that may be off."""
+        return all(attempt.choice.get(self.history.ground.levers[i].name) is None for i in self._leavable)
 
     def _with_repairs(self, marks: Iterable[str]) -> Iterator[Node]:
         """Yield, for each repair that made no difference, all levers off it is not about, then all, and the repair."""

@@ -46,7 +46,7 @@ class Lesson:
     them are not condemned yet. `attempts` have seen it, `repairs` were proposed for it. `whole` marks the settings of
     one attempt as they are, which planning knows by their key and only a later run needs as a condition. `fails` is a
     check of the engine: it decides, and `core` holds what it reads with the values that broke it. What is `told` is
-    knowledge that no failure taught: it is no news to a later run.
+    knowledge that no failure taught: it is no news to a later run. What is `guessed` only held in every failure.
     """
 
     core: tuple[Term, ...]
@@ -61,6 +61,7 @@ class Lesson:
     whole: bool = False
     fails: Condition | None = None
     told: bool = False
+    guessed: bool = False
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -158,13 +159,14 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
         # Whatever is set, it is taken, until the ranks meet elsewhere.
         moved = elsewhere(diagnosis.repairs, ground)
         return [Lesson((), cause.kind, min(SUREST, cause.confidence), not_made(moved, (), ground, view), repairs=moved)]
-    core = blamed(cause, attempt.effective, ground, view) or named_by(diagnosis.repairs, ground, view)
+    own = blamed(cause, attempt.effective, ground, view)
+    core = own or named_by(diagnosis.repairs, ground, view)
     if not core:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
     undone = not_made(diagnosis.repairs, core, ground, view)
     cores = [core, *_as_resolved(core, ground, view)]
-    return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs) for c in cores]
+    return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs, guessed=not own) for c in cores]
 
 
 def _unrecognized(cause: Cause, repairs: tuple[Repair, ...], ground: Ground, view: View) -> list[Lesson]:
@@ -297,7 +299,8 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
     if named or len({v.key for v in views}) < 2 or _explained(views, lessons, history.ground):
         return None
     guard = history.ground.guard
-    flags = [n for n in views[0].flags if not guard.protected(n) and _alike(n, [v.flags for v in views])]
+    free = [n for n in views[0].flags if not guard.protected(n) and not guard.unsuspected(n)]
+    flags = [n for n in free if _alike(n, [v.flags for v in views])]
     env = [n for n in views[0].env if n not in guard.env and _alike(n, [v.env for v in views])]
     core = (*(Term(n, "=", (views[0].flags[n],)) for n in flags),
             *(Term(n, "=", (views[0].env[n],), env=True) for n in env))  # fmt: skip
@@ -305,7 +308,8 @@ def _common(fingerprint: str, group: list[Attempt], history: History, lessons: l
     kind, confidence = cause.kind if cause else "hang.startup", min(0.8, SUSPECTED + 0.05 * len(views))
     numbers, touched = tuple(a.n for a in group), {(t.name, t.env) for t in core}
     repairs = tuple(r for a in group if a.diagnosis for r in a.diagnosis.repairs if touches(r, touched, history.ground))
-    return Lesson(core, kind, confidence, attempts=numbers, repairs=repairs, fingerprint=fingerprint) if core else None
+    lesson = Lesson(core, kind, confidence, attempts=numbers, repairs=repairs, fingerprint=fingerprint, guessed=True)
+    return lesson if core else None
 
 
 def _has_own(attempt: Attempt, lessons: list[Lesson]) -> bool:

@@ -30,8 +30,13 @@ def out_of(lesson: Lesson, node: Node, view: View, ground: Ground, known: bounds
     yield from (node.plus(r) for r in repairs if ground.guard.refusal(r) == "")
     for term in lesson.terms:
         yield from _lever_moves(term, node, ground)
-    for term in lesson.core:
+    for term in lesson.core if not lesson.guessed else _worth_a_guess(lesson.core, ground):
         yield from (node.plus(r) for r in _of_term(term, view, ground))
+
+
+def _worth_a_guess(core: Iterable[Term], ground: Ground) -> Iterable[Term]:
+    """Return the terms that may be changed on mere suspicion: not the parts of levers, which move as a whole."""
+    return [t for t in core if (t.name, t.env) not in ground.mentioned and not ground.guard.unsuspected(t.name)]
 
 
 def _repairs(lesson: Lesson, known: bounds.Known, ground: Ground) -> Iterable[Repair]:
@@ -143,7 +148,8 @@ def unsettings(view: View, ground: Ground) -> list[Repair]:
     """Return a repair for each base flag and variable of the playbook that may be taken back."""
     flags = [Term(ground.names.canonical(n), "set") for n in ground.playbook.flags]
     env = [Term(n, "set", env=True) for n in ground.playbook.env]
-    return [r for t in (*flags, *env) for r in base_moves(t, view, ground, unknown=True) if r.unset or r.unset_env]
+    free = [t for t in (*flags, *env) if not ground.guard.unsuspected(t.name)]
+    return [r for t in free for r in base_moves(t, view, ground, unknown=True) if r.unset or r.unset_env]
 
 
 def past_the_parser(node: Node, findings: tuple[Finding, ...], ground: Ground) -> Iterable[Node]:

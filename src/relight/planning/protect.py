@@ -90,6 +90,11 @@ class Guard:
         """Return what is known about a flag or variable."""
         return self.facts.get(self.names.canonical(name))
 
+    def unsuspected(self, name: str) -> bool:
+        """Say whether only failures that speak of the flag are a reason to change it."""
+        fact = self.fact(name)
+        return fact is not None and fact.unsuspected
+
     def alters_answers(self, change: Change) -> bool:
         """Say whether the change can alter what the server answers."""
         facts = (self.fact(name) for name in (*change.names, *change.variables))

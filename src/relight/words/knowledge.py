@@ -54,7 +54,8 @@ class FlagFact:
     """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers.
 
     `purpose` flags say what a server is for; no repair gives them where nobody did. What is `diagnostic` makes the
-    engine tell more and mends nothing. `cards` flags count cards.
+    engine tell more and mends nothing. `cards` flags count cards. What is `unsuspected`
+    is changed only for failures that speak of it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class FlagFact:
     purpose: bool = False
     diagnostic: bool = False
     cards: bool = False
+    unsuspected: bool = False
 
 
 @dataclass(frozen=True)
