@@ -199,3 +199,23 @@ def test_prune_of_nothing_says_why(relight: Relight) -> None:
 
 def test_status_names_the_command_that_goes_on(relight: Relight, run: str) -> None:
     assert f"next: relight report {run}" in relight("status", run).out
+
+
+@pytest.mark.usefixtures("run")
+def test_a_report_in_json_is_printed_even_where_it_is_written_to_a_file(relight: Relight, tmp_path: Path) -> None:
+    done = relight("report", "--format", "json", "-o", "r.json")
+
+    assert done.json == json.loads((tmp_path / "r.json").read_text())
+
+
+@pytest.mark.usefixtures("run")
+def test_a_bug_report_is_no_json_document(relight: Relight) -> None:
+    done = relight("report", "--issue", "--format", "json")
+
+    assert (done.status, done.json["error"]["place"]) == (2, "--issue")
+
+
+@pytest.mark.usefixtures("run")
+def test_the_log_of_what_was_never_launched_is_wrong_usage_that_names_the_launches(relight: Relight) -> None:
+    for number in (0, 7):
+        assert f"attempt {number} was not launched (launched: 1)" in relight("logs", "--attempt", number).err

@@ -139,6 +139,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["playbook", "new", "a", "--from", "hi.log:1"],
         "hi.log:1: this line makes no signature",
     ),
+    "a port of no host": (["init", "127.0.0.1:99999"], "HOST_OR_ADDRESS: 99999 is no port (1 to 65535)"),
+    "a port of no server": (
+        ["retry", "play.toml", "--host", "h", "--set", "port=319200"],
+        "319200 is no port (1 to 65",
+    ),
+    "no port in a playbook": (["retry", "port.toml", "--host", "h"], "port.toml:4: flags.port is no port (1 to 65535)"),
+    "no port of a host": (["check", "play.toml", "--host", "x", "--hosts", "p.toml"], "must be a port, 1 to 65535"),
     "a log on no host": (["diagnose", "nohost:/a.log"], "nohost:/a.log: no such file, and no host 'nohost'"),
 }
 
@@ -151,6 +158,8 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "empty.log").write_text("")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "hi.log").write_text("hi\n")
+    (tmp_path / "port.toml").write_text(PLAYBOOK + "port = 0\n")
+    (tmp_path / "p.toml").write_text('[hosts.x]\naddress = "gpu1"\nport = 65536\n')
     (tmp_path / "nothing").mkdir()
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "one.toml").write_text(PLAYBOOK)

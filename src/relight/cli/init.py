@@ -15,6 +15,7 @@ from relight.cli.options import PATH, Common, common, config_folder, examples
 from relight.cli.output import document, say
 from relight.cli.places import host_spec, open_spec
 from relight.config.hosts import RESERVED, find_hosts, load_hosts
+from relight.config.keys import PORTS, is_port
 from relight.hosts.interface import Host
 from relight.hosts.values import HostError, Interpreter
 from relight.words.errors import UsageError
@@ -84,6 +85,8 @@ def _known(target: str) -> bool:
 def spec_of(target: str, name: str | None = None) -> HostSpec:
     """Return the host that an address means. UsageError where it is none."""
     match = _ADDRESS.fullmatch(target)
+    if match and match["port"] and not is_port(int(match["port"])):
+        raise UsageError(f"{match['port']} is no port", place="HOST_OR_ADDRESS", next=PORTS)
     if not match:
         raise UsageError(f"'{target}' is no address", place="HOST_OR_ADDRESS", next="write [user@]address[:port]")
     address = match["address"]

@@ -20,6 +20,7 @@ from relight.journal.journal import stored
 from relight.journal.redact import redact_text
 from relight.journal.runs import is_over
 from relight.logs.lines import LineSplitter
+from relight.reports.commands import about
 from relight.words.attempt import Attempt, Record
 from relight.words.errors import RelightError, UsageError
 from relight.words.text import plain, shown
@@ -56,12 +57,15 @@ def logs(shared: Common, *, run: str | None, follow: bool, number: int | None, n
 
 
 def attempt_of(record: Record, number: int | None) -> Attempt:
-    """Return attempt `number`, else the last launch. UsageError where there is none."""
-    launched = [a.n for a in record.attempts if a.launched]
-    wanted = next((a for a in record.attempts if a.n == number), None) if number else last_launch(record)
+    """Return launch `number`, else the last one. UsageError where there is none: what was refused has no log."""
+    launched = [a for a in record.attempts if a.launched]
+    if not launched:
+        then = f"`{about(record, 'report')}` tells what ended it"
+        raise UsageError("nothing was launched in this run", place=record.run, next=then)
+    wanted = last_launch(record) if number is None else next((a for a in launched if a.n == number), None)
     if wanted is None:
-        known = f"launched: {', '.join(map(str, launched))}" if launched else "nothing was launched in this run"
-        raise UsageError(f"no attempt {number or ''}".rstrip(), place=record.run, next=known)
+        known = f"launched: {', '.join(str(a.n) for a in launched)}"
+        raise UsageError(f"attempt {number} was not launched", place=record.run, next=known)
     return wanted
 
 

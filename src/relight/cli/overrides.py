@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from relight.config.facts import flag_facts
-from relight.config.keys import ENV_NAME, FLAG_NAME
+from relight.config.keys import ENV_NAME, FLAG_NAME, PORTS, is_port
 from relight.words.errors import UsageError
 from relight.words.settings import Change, FlagValue, WrittenFloat
 from relight.words.text import names_a_secret
@@ -15,6 +15,8 @@ def change_of(sets: Iterable[str], unsets: Iterable[str], env: Iterable[str], *,
     """Return the change the options ask for. UsageError names the option that cannot be meant."""
     given = dict(_assignment("--set", text) for text in sets)
     flags = {_flag("--set", name): value_of(text) for name, text in given.items()}
+    if not is_port(flags.get("port")):
+        raise UsageError(f"{flags['port']} is no port", place="--set port", next=PORTS)
     gone = tuple(_flag("--unset", name) for name in unsets)
     both = sorted(set(flags) & set(gone))
     if both:

@@ -45,6 +45,9 @@ def report(
 
     RUN is a unique part of a run's id; default: the last run. A terminal shows what comes before the details.
     """
+    if issue and shared.json:
+        text = "a bug report is Markdown, not one JSON document"
+        raise UsageError(text, place="--issue", next="leave out --format json")
     folder = folder_of(shared, run, live=False)
     record = record_of(folder)
     if bundle:
@@ -57,7 +60,7 @@ def report(
     if output:
         _written(output, text)
         say(f"relight: wrote {output}", err=True)
-    else:
+    if shared.json or not output:
         click.echo(text, nl=False)
     return 0
 

@@ -55,5 +55,5 @@ def _area(item: Mapping[str, Any], place: str, known: Regexes) -> Area:
 def _odds(item: Mapping[str, Any], place: str) -> Mapping[str, float]:
     odds = item.get("odds", {})
     if not isinstance(odds, dict) or not all(isinstance(v, int | float) and v > 0 for v in odds.values()):
-        raise UsageError("odds: a table of kinds of failure and numbers above 0", place=place)
+        raise UsageError("odds are no such table", place=place, next="write odds = { KIND = NUMBER }, numbers above 0")
     return {str(kind): float(value) for kind, value in odds.items()}

@@ -16,7 +16,7 @@ _SOURCE = Key("text", "env:NAME or file:PATH: where the value comes from on this
 HOST_KEYS: Mapping[str, Key] = {
     "address": Key("text", "a name, an address, an alias of ~/.ssh/config, or local", required=True),
     "user": Key("text", "the login; default: what SSH would take"),
-    "port": Key("count", "the SSH port; default: what SSH would take"),
+    "port": Key("port", "the SSH port; default: what SSH would take"),
     "identity_file": Key("text", "a private key, used alone"),
     "jump": Key("text", "a host to jump over, as for ProxyJump"),
     "known_hosts": Key("text", "the file of accepted host keys, in place of ~/.ssh/known_hosts"),

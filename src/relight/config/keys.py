@@ -13,6 +13,8 @@ from relight.words.near import meant
 from relight.words.text import names_a_secret
 
 FLAG_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+HIGHEST_PORT = 65535
+PORTS = f"1 to {HIGHEST_PORT}"
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -126,7 +128,14 @@ def _flags(document: Document, key: Key, value: Any, at: KeyPath) -> dict[str, A
     for name, given in _mapping(document, value, at).items():
         flag_name(document, name, (*at, name))
         out[name] = _flag_value(document, given, (*at, name))
+        if name == "port" and not is_port(given):
+            raise document.error((*at, name), f"{shown((*at, name))} is no port", next=PORTS)
     return out
+
+
+def is_port(value: Any) -> bool:
+    """Say whether a value can be a TCP port; what is no number is its parser's to refuse."""
+    return not _is(value, int) or 1 <= value <= HIGHEST_PORT
 
 
 def flag_name(document: Document, name: str, at: KeyPath) -> None:
@@ -180,6 +189,11 @@ _SCALARS: dict[str, tuple[Callable[[Any], bool], str, dict[str, Any]]] = {
     "boolean": (lambda v: _is(v, bool), "true or false", {"type": "boolean"}),
     "integer": (lambda v: _is(v, int), "an integer", {"type": "integer"}),
     "count": (lambda v: _is(v, int) and v >= 0, "an integer, 0 or more", {"type": "integer", "minimum": 0}),
+    "port": (
+        lambda v: _is(v, int) and is_port(v),
+        f"a port, {PORTS}",
+        {"type": "integer", "minimum": 1, "maximum": HIGHEST_PORT},
+    ),
     "number": (lambda v: _is(v, (int, float)), "a number", {"type": "number"}),
     "texts": (_all(str), "a list of texts", {"type": "array", "items": {"type": "string"}}),
     "indexes": (
