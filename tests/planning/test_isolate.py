@@ -12,8 +12,20 @@ from relight.words.diagnosis import Cause, Diagnosis
 from relight.words.knowledge import FlagFact, PhasePattern
 from relight.words.playbook import Budget, Playbook
 from relight.words.settings import Repair
-from relight.words.step import Candidate, Exhausted
-from tests.planning.situations import KNOWLEDGE, WORLD, cause, diagnosis, lever, playbook, played, variant
+from relight.words.step import Candidate, Exhausted, Launch
+from tests.planning.situations import (
+    KNOWLEDGE,
+    WORLD,
+    attempt,
+    cause,
+    diagnosis,
+    launch,
+    lever,
+    plan,
+    playbook,
+    played,
+    variant,
+)
 
 NAMES = ("comm", "symm", "spec", "radix", "graphs", "overlap", "chunks")
 FLAGS: dict[str, dict[str, Any]] = {
@@ -44,8 +56,8 @@ def run(fails: On, book: Playbook = BOOK, found: Diagnosis | None = None) -> lis
     return attempts
 
 
-def off(attempt: Attempt) -> set[str]:
-    return {name for name, position in attempt.choice.items() if position is None}
+def off(made: Attempt) -> set[str]:
+    return {name for name, position in made.choice.items() if position is None}
 
 
 @pytest.mark.parametrize("guilty", NAMES)
@@ -78,6 +90,16 @@ def test_what_is_known_to_fail_without_a_word_is_left_away_first() -> None:
 
     assert off(second)
     assert off(second) <= {"comm", "symm"}
+
+
+def test_a_launch_says_among_which_suspects_it_shows_the_cause_to_be() -> None:
+    book = replace(BOOK, levers=(lever("dear", variant({"moe-runner-backend": "x"}), "off", keep=9), *BOOK.levers))
+    failed = attempt(launch(book, world=WITH_AREAS), "crashed", unnamed())
+
+    step = plan(book, failed, world=WITH_AREAS).step
+
+    assert isinstance(step, Launch)
+    assert step.because == "the failure names nothing; this shows whether the cause is among comm, symm"
 
 
 def test_what_is_known_of_one_kind_of_failure_says_nothing_of_another() -> None:

@@ -13,7 +13,7 @@ from relight.planning.idle import Idle
 from relight.planning.isolate import Isolation
 from relight.planning.lessons import SUSPECTED, Lesson
 from relight.planning.names import View
-from relight.planning.options import never_made
+from relight.planning.options import in_short, never_made
 from relight.planning.reference import fallback, known_good, suspects_halved
 from relight.planning.search import Found, Search
 from relight.words.attempt import Attempt
@@ -68,9 +68,17 @@ def _isolated(history: History, active: Sequence[Lesson]) -> Choice:
         found = next(search.run(_moved_alike(node, history)), None)
         if found:
             return Choice(
-                (found,), "the failure names nothing; without some suspects it shows whether they are to blame"
+                (found,), f"the failure names nothing; this shows whether the cause is {_left_away(node, history)}"
             )
     return Choice()
+
+
+def _left_away(node: Node, history: History) -> str:
+    """Say which suspects are left away in a node."""
+    start = history.ground.start or node
+    moved = [lever.name for lever, a, b in zip(history.ground.levers, node.choice, start.choice, strict=True) if a != b]
+    named = [*moved, *map(in_short, node.repairs)]
+    return f"among {', '.join(named)}" if len(named) > 1 else "".join(named)
 
 
 def _moved_alike(node: Node, history: History) -> Callable[[Node], bool]:
