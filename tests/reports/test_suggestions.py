@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from relight.reports import text
+from relight.reports import html, markdown, text
 from relight.reports.blocks import Table, words
 from relight.reports.commands import about, again, resumed
 from relight.reports.learned import nogoods_table
+from relight.reports.notice import notice
 from relight.reports.story import tell
 from relight.words.attempt import Incident, Nogood, Option, Record, Term
 from relight.words.settings import Settings
@@ -133,7 +134,10 @@ def test_what_a_person_has_to_mend_is_shown_by_the_attempt_that_ended_the_run() 
 
     page = " ".join(text.render(replace(record, attempts=(*record.attempts, refused))).split())
 
-    assert "It was seen in: port 30000 is taken by python (pid 7); relight explain comm.port_in_use" in page
+    assert (
+        "It was seen in: port 30000 is taken by python (pid 7) What is known of it: relight explain comm.port_in_use"
+        in page
+    )
 
 
 def test_the_options_name_variants_by_what_they_set() -> None:
@@ -146,3 +150,11 @@ def test_the_options_name_variants_by_what_they_set() -> None:
 
     assert "spec: variant 2 (--algorithm A --steps 3) tried" in page
     assert "spec: off untried The launches or the time ran out first." in page
+
+
+def test_advice_about_hosts_toml_names_the_host_of_the_run() -> None:
+    record = replace(STORIES["person"](), next="give a token: HF_TOKEN under [hosts.NAME.secrets]", host="gpu-box")
+
+    for page in (text.render(record), markdown.render(record), html.render(record), notice(record)[1]):
+        assert "hosts.gpu-box.secrets" in page
+        assert "NAME" not in page

@@ -165,7 +165,7 @@ def _again(attempt: Attempt, earlier: Sequence[Attempt], folder: str) -> list[Bl
     if cause.kind != "unknown" or cause.line is None or not attempt.log:
         return []
     line = shlex.quote(f"{folder}/{attempt.log}:{cause.line}")
-    return [Para(prose(f"`relight playbook new my-failure --from {line}` makes a signature of it."), "teach")]
+    return [Para(prose(f"make a signature of it: `relight playbook new my-failure --from {line}`"), "teach")]
 
 
 def _first_alike(cause: Cause, earlier: Sequence[Attempt]) -> Attempt | None:

@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from relight.words.attempt import Record
 
+_TABLE = "[hosts.NAME"
 _OF_A_RUN = ("set", "unset", "env", "hosts", "state", "signatures")
 
 
@@ -23,6 +25,19 @@ def about(record: Record, *words: str) -> str:
 def resumed(record: Record, *words: str) -> str:
     """Return the command that goes on with this run."""
     return _joined("retry", "--resume", record.run, *words, *_typed(record, "state", "signatures"))
+
+
+def named(record: Record) -> Record:
+    """Return the record with the host's own name where advice says which table of hosts.toml is meant."""
+
+    def told(text: str) -> str:
+        return text.replace(_TABLE, f"[hosts.{record.host}")
+
+    attempts = (
+        replace(a, diagnosis=replace(a.diagnosis, next=told(a.diagnosis.next))) if a.diagnosis else a
+        for a in record.attempts
+    )
+    return replace(record, next=told(record.next), attempts=tuple(attempts))
 
 
 def _joined(*words: str) -> str:

@@ -60,7 +60,7 @@ def _healthy(record: Record) -> list[Block]:
         blocks.append(command(record.final.argv, record.final.env, python=_python(record), module=_module(record)))
         blocks += _other_nodes(record)
     if not ended:
-        blocks.append(Para(prose(f"Stop it with `{about(record, 'stop')}`.")))
+        blocks.append(Para(prose(f"Stop it: `{about(record, 'stop')}`")))
     final = healthy_attempt(record)
     if final:
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
@@ -162,9 +162,9 @@ def _commonest(record: Record) -> list[Block]:
         else "; another engine version, model or host may do more."
     )
     text = f"{said} What settings can do about it was tried{more}"
-    bug = f"`{about(record, 'report', '--issue')}` prints a bug report for the engine's project"
-    tells = f"`relight explain {kind}` tells what is known of it; {bug}." if kind != "unknown" else f"{bug}."
-    return [Para(prose(text), tone="warn"), Para(prose(tells))]
+    known = [Para(prose(f"What is known of it: `relight explain {kind}`"))] if kind != "unknown" else []
+    bug = f"A bug report for the engine's project, to post: `{about(record, 'report', '--issue')}`"
+    return [Para(prose(text), tone="warn"), *known, Para(prose(bug))]
 
 
 def _budget(record: Record) -> list[Block]:
@@ -204,7 +204,8 @@ def _busy(record: Record) -> list[Block]:
 def _running(record: Record) -> list[Block]:
     return [
         *_said(record),
-        Para(prose(f"`{about(record, 'logs', '-f')}` follows it; `{about(record, 'stop')}` ends it.")),
+        Para(prose(f"Follow it: `{about(record, 'logs', '-f')}`")),
+        Para(prose(f"End it: `{about(record, 'stop')}`")),
     ]
 
 
@@ -239,8 +240,8 @@ def _shown_by(record: Record) -> list[Block]:
     if cause is None or not cause.text.strip():
         return []
     text = shorten(cause.text.rstrip("."), _LONGEST, placeholder=" ...")
-    tells = prose(f"; `relight explain {cause.kind}` tells what is known of it") if cause.kind != "unknown" else ()
-    return [Para(("It was seen in: ", Code(text), *tells, "."))]
+    known = [Para(prose(f"What is known of it: `relight explain {cause.kind}`"))] if cause.kind != "unknown" else []
+    return [Para(("It was seen in: ", Code(text))), *known]
 
 
 def _said(record: Record) -> list[Block]:

@@ -28,7 +28,7 @@ def picture(part: Timeline, columns: int = 60) -> tuple[tuple[str, ...], tuple[s
     full = part.total or max((used for lane in lanes for _, used in lane.memory), default=0)
     gutter = max(len(str(lane.n)) for lane in lanes)
     drawn = [line for lane in lanes for line in _lane(lane, letters, step, full, gutter)]
-    memory = full > 0 and any(map(_seen, lanes))
+    memory = any(line.startswith(" " * gutter) for line in drawn)
     return (_legend(lanes, letters, step), *([_digits_mean(full)] if memory else [])), tuple(drawn)
 
 
@@ -54,7 +54,7 @@ def _letters(phases: Sequence[str]) -> dict[str, str]:
 def _lane(lane: Lane, letters: Mapping[str, str], step: float, full: int, gutter: int) -> list[str]:
     lines = [f"{lane.n:>{gutter}}  {_phases(lane, letters, step)}"]
     memory = _digits(lane, step, full) if full and _seen(lane) else ""
-    return [*lines, f"{'':>{gutter}}  {memory}"] if memory else lines
+    return [*lines, f"{'':>{gutter}}  {memory}"] if memory.strip(" 0") else lines
 
 
 def _phases(lane: Lane, letters: Mapping[str, str], step: float) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
 from relight.reports.choices import options_blocks
+from relight.reports.commands import named
 from relight.reports.figures import figures_block, incidents_table
 from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
@@ -32,7 +33,7 @@ _ENDINGS: dict[Outcome | None, str] = {
 
 def tell(record: Record) -> Story:
     """Return the story of a run. All text in it is plain and redacted; nothing empty is in it."""
-    record = shown(record)
+    record = named(shown(record))
     course = steps(record)
     details = tuple(attempt_section(step, record) for step in course)
     sections = (
