@@ -155,14 +155,24 @@ def test_weights_that_fill_the_card_leave_it_by_the_gigabytes_that_lack() -> Non
     assert set(cause.blames) == {"tp-size", "cpu-offload-gb", "quantization"}
 
 
-def test_weights_that_do_not_load_leave_the_card_in_larger_and_larger_parts() -> None:
+def test_of_weights_that_do_not_load_half_of_what_was_free_leaves_the_card_each_time() -> None:
     log = loaded(94, 94).split("\n", maxsplit=1)[0] + (
         '\nTraceback (most recent call last):\n  File "/opt/venv/lib/python3.11/site-packages/sglang/srt/model_loader/'
         'loader.py", line 9, in load_model\n    get()\n' + out_of_memory(1.5, 0.4)
     )
 
-    assert values(read(log)[0], "cpu-offload-gb") == [16]
-    assert values(read(log, cpu_offload_gb=16)[0], "cpu-offload-gb") == [32]
+    assert values(read(log)[0], "cpu-offload-gb") == [48]
+    assert values(read(log, cpu_offload_gb=48)[0], "cpu-offload-gb") == [96]
+
+
+def test_where_weights_are_in_host_memory_anyhow_more_go_there_before_a_server_has_no_room() -> None:
+    log = loaded(94, 8) + NO_POOL
+
+    assert values(read(log, mem_fraction_static=0.85)[0], FRACTION)
+    beside, _ = read(log, mem_fraction_static=0.85, cpu_offload_gb=32)
+
+    assert not values(beside, FRACTION)
+    assert values(beside, "cpu-offload-gb") == [44]
 
 
 def test_states_that_lack_gigabytes_are_given_them() -> None:

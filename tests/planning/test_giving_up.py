@@ -8,7 +8,7 @@ from relight.words.knowledge import FlagFact, Rename
 from relight.words.parser import HostParser, ParserFlag
 from relight.words.settings import Repair, Settings
 from relight.words.signature import Remedy, Signature
-from relight.words.step import Candidate
+from relight.words.step import Candidate, Exhausted
 from tests.planning.situations import (
     FACTS,
     KNOWLEDGE,
@@ -90,3 +90,22 @@ def test_what_ran_out_of_memory_is_not_tried_with_less_room_still() -> None:
 
     assert 1 not in seen[:3]
     assert 4 in seen
+
+
+def test_levers_that_weights_do_not_depend_on_are_no_options_where_these_do_not_fit() -> None:
+    blames = ("tp-size", "quantization", "cpu-offload-gb")
+    offload = ParserFlag(("cpu-offload-gb",), "cpu_offload_gb", "int")
+    host = replace(WORLD, parser=replace(PARSER, flags=(*PARSER.flags, offload)))
+    levers = [lever(n, variant({n: True}), "off") for n in ("enable-mscclpp", "enable-torch-symm-mem")]
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        spilled = int(str(candidate.settings.flags.get("cpu-offload-gb", 0)))
+        found = cause("oom.gpu.weights", blames=blames, confidence=0.95, phase="load_weights")
+        more = Repair(set={"cpu-offload-gb": spilled + 48}, why="more", origin="signature", cost=8)
+        return diagnosis(found, *((more,) if spilled < 480 else ()))
+
+    attempts, last = played(playbook(*levers), engine, host)
+
+    assert isinstance(last.step, Exhausted)
+    moved = [a for a in attempts if a.choice != attempts[0].choice]
+    assert len(moved) <= 1

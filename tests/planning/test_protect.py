@@ -6,6 +6,7 @@ from relight.planning.names import names_of
 from relight.planning.protect import Guard, guard_of
 from relight.words.diagnosis import Diagnosis
 from relight.words.knowledge import FlagFact
+from relight.words.parser import ParserFlag
 from relight.words.settings import Change, Repair
 from relight.words.step import Candidate
 from tests.planning.situations import (
@@ -129,3 +130,17 @@ def test_a_start_that_lacks_cards_asks_for_fewer_until_there_are_enough() -> Non
     attempts, _ = played(book, engine, world)
 
     assert [a.settings.flags["tp-size"] for a in attempts] == [64, 4]
+
+
+@pytest.mark.parametrize(("name", "refused"), [("cpu-offload-gb", True), ("chunked-prefill-size", False)])
+def test_no_rank_is_given_more_host_memory_than_its_share(name: str, refused: bool) -> None:
+    facts = {"cpu-offload-gb": FlagFact("cpu-offload-gb", host_memory=True)}
+    world = replace(WORLD, gpu_count=8, host_gib=512.0)
+    book, host = (
+        playbook(),
+        replace(PARSER, flags=(*PARSER.flags, ParserFlag(("cpu-offload-gb",), "cpu_offload_gb", "int"))),
+    )
+    held = guard_of(book, Change(), names_of(book, host), replace(KNOWLEDGE, facts=facts), 8, world.share)
+
+    assert bool(held.refusal(Repair({name: 64}))) is refused
+    assert held.refusal(Repair({name: 48})) == ""

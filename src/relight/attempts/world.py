@@ -7,6 +7,8 @@ from relight.journal.learned import Learned
 from relight.planning.world import World
 from relight.words.settings import Settings
 
+MIB_PER_GIB = 1024
+
 
 def world(site: Site) -> World:
     """Return the world as it stands now."""
@@ -31,6 +33,7 @@ def world(site: Site) -> World:
         port_holder=site.port_holder,
         memory_holder=site.memory_holder,
         died=site.died,
+        host_gib=site.known.facts.memory_total / MIB_PER_GIB * max(len(site.nodes), 1) if site.known else None,
         gpu_count=len(site.known.gpus) if site.known and site.known.gpus else None,
         gpu_names=tuple(sorted({gpu.name for gpu in site.known.gpus})) if site.known else (),
     )

@@ -140,7 +140,8 @@ def _sums(cause: Cause, evidence: Evidence, given: Given) -> Sums:
     fact = given.facts.get(FRACTION)
     most = fact.bounds[1] if fact and fact.bounds else MOST
     drafts = given.in_effect(SPECULATION) not in DRAFTLESS
-    return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most, drafts=drafts)
+    offloads = bool(given.in_effect(OFFLOAD))
+    return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most, drafts=drafts, offloads=offloads)
 
 
 def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: SourceReading, place: Place) -> Diagnosis:

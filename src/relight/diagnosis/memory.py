@@ -25,6 +25,12 @@ POOL = 0.05
 """The part of P that is asked for where weights have to leave the card for the pools."""
 FULL_FROM = 0.95
 """Weights that fill so much of P leave no room for a server, whatever the fraction."""
+FULL_BESIDE = 0.85
+"""The same where weights are kept in host memory anyhow: a few more there cost less than a server without room."""
+HALF = 0.5
+"""The part of P that leaves the card where nothing says by how much the weights are too large."""
+GUESS = 32
+"""The same in GiB, where P is not known either."""
 GRAIN = 4
 """GiB in which weights leave the card."""
 LARGE = 1.0
@@ -38,7 +44,7 @@ COST_OF_POOL = 5.0
 
 FRACTION = "mem-fraction-static"
 OFFLOAD = "cpu-offload-gb"
-CAPTURE, DRAFTING = "oom.gpu.graph_capture", "oom.gpu.draft"
+CAPTURE, DRAFTING, WEIGHTS = "oom.gpu.graph_capture", "oom.gpu.draft", "oom.gpu.weights"
 STATES, TAKEN, FULL = "states", "taken", "full"
 """Why no fraction gives the KV pool room: signatures ask for them as if they were phases."""
 UP = {"oom.gpu.kv_pool", "oom.gpu.mamba_cache", "oom.gpu.kv_runtime"}
@@ -50,12 +56,13 @@ DOWN = {CAPTURE, "oom.gpu.activation", DRAFTING, "oom.gpu.comm", "oom.gpu.unspec
 
 @dataclass(frozen=True)
 class Room:
-    """P, A and f, None where they are not known, and the largest fraction."""
+    """P, A and f, None where they are not known, the largest fraction, and the part of P that weights may fill."""
 
     before: float | None = None
     after: float | None = None
     fraction: float | None = None
     most: float = MOST
+    full: float = FULL_FROM
 
     @property
     def low(self) -> float | None:
@@ -102,11 +109,18 @@ def sums(
     most: float = MOST,
     *,
     drafts: bool = False,
+    offloads: bool = False,
 ) -> Sums:
-    """Return bounds of the fraction for a memory failure of this kind; `drafts` where a draft model is loaded too."""
+    """Return bounds of the fraction for a memory failure of this kind.
+
+    `drafts` where a draft model is loaded too, `offloads` where weights are kept in host memory.
+    """
     before, after = _least(progress, "load_begin", "avail"), _least(progress, "load_end", "avail")
     room = Room(before, after, _number(facts.get("fraction")) or fraction or _left_over(before, progress), most)
+    room = replace(room, full=FULL_BESIDE) if offloads else room
     up = direction(kind, facts)
+    if kind == WEIGHTS:
+        return _too_large(room, _number(facts.get("total_gib")))
     if up is None:
         return Sums()
     if not up:
@@ -182,7 +196,7 @@ def _beyond_the_fraction(room: Room, progress: Progress) -> Sums | None:
     """Return sums that say why pools without room do not get it from the fraction, None where they may."""
     if room.before is None or room.after is None or room.low is None:
         return None
-    if room.low > FULL_FROM:
+    if room.low > room.full:
         return _full(room, room.before, room.after, room.low)
     if room.pool is None or room.fraction is None:
         return None
@@ -195,6 +209,16 @@ def _beyond_the_fraction(room: Room, progress: Progress) -> Sums | None:
     )
     why = STATES if "states" in progress.facts else TAKEN
     return Sums(fraction=room.fraction, sentences=said, facts={"taken_gib": round(room.pool, 2)}, why=why)
+
+
+def _too_large(room: Room, total: float | None) -> Sums:
+    """Return sums for weights that did not load: nothing tells by how much they are too large."""
+    before = room.before or total
+    if before is None:
+        return Sums(facts={"spill_gib": GUESS})
+    spill = ceil(before * HALF / GRAIN) * GRAIN
+    said = f"Before the weights {before:g} GiB were free, and not all were loaded: {spill} GiB of them go elsewhere."
+    return Sums(fraction=room.fraction, sentences=(said,), facts={"spill_gib": spill})
 
 
 def _full(room: Room, before: float, after: float, low: float) -> Sums:

@@ -272,7 +272,7 @@ def ground_of(playbook: Playbook, world: World) -> Ground:
         if (why := unfit(variant, world.parser, world.version))
     }
     positions = tuple(_positions(i, lever, reasons) for i, lever in enumerate(playbook.levers))
-    guard = guard_of(playbook, world.overrides, names, world.knowledge, world.gpu_count)
+    guard = guard_of(playbook, world.overrides, names, world.knowledge, world.gpu_count, world.share)
     return Ground(playbook, world, names, guard, positions, reasons)
 
 

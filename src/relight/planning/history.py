@@ -16,7 +16,8 @@ from relight.words.step import Answer, Candidate
 FAILED = frozenset({"crashed", "hung", "sick", "rejected"})
 TRANSIENT = frozenset({"again", "clean"})
 PORT = "comm.port_in_use"
-WEIGHT_KINDS = frozenset({"model.weights", "model.quantization", "oom.gpu.weights"})
+WEIGHTS = "oom.gpu.weights"
+WEIGHT_KINDS = frozenset({"model.weights", "model.quantization", WEIGHTS})
 TRIES_UNCHANGED = 2
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from relight.planning.bounds import indifferent
 from relight.planning.ground import Node
-from relight.planning.history import History
+from relight.planning.history import WEIGHTS, History
 from relight.planning.lessons import Lesson
 from relight.planning.names import View
 from relight.planning.passing import signature_of
@@ -246,7 +246,7 @@ def _alike(one: Attempt, other: Attempt) -> bool:
 
 def _lack(attempt: Attempt) -> float | None:
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
-    facts = cause.facts if cause else {}
+    facts = cause.facts if cause and cause.kind != WEIGHTS else {}
     if isinstance(facts.get("spill_gib"), int | float):
         return float(facts["spill_gib"])
     asked, free = facts.get("asked_gib"), facts.get("free_gib")

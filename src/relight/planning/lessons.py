@@ -9,7 +9,7 @@ from relight.planning import terms
 from relight.planning.blame import blamed, named_by, not_made, touches
 from relight.planning.cards import lacking
 from relight.planning.ground import Ground
-from relight.planning.history import PORT, History, reached
+from relight.planning.history import PORT, WEIGHTS, History, reached
 from relight.planning.names import View
 from relight.planning.ports import elsewhere, holders, spent
 from relight.words.attempt import Attempt, Nogood, Term
@@ -20,6 +20,10 @@ from relight.words.settings import Repair
 # A diagnosis is never quite sure; only validation and exact conditions are.
 SUREST = 0.97
 UNNAMED = 0.7
+# How much room weights take depends on little, and is the same each time.
+SURE_OF_SIZE = 0.99
+TOLD = frozenset({PORT, WEIGHTS})
+"""Kinds that are never laid on what the settings happen to share."""
 SUSPECTED = 0.5
 # What repetition can lose again: each failure it should explain and does not raises the doubt by this factor.
 CONFIRMED_ONCE = 0.8
@@ -164,6 +168,7 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
     if not core:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
+    confidence = SURE_OF_SIZE if cause.kind == WEIGHTS and cause.signature else confidence
     undone = not_made(diagnosis.repairs, core, ground, view)
     cores = [core, *_as_resolved(core, ground, view)]
     return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs, guessed=not own) for c in cores]
@@ -244,8 +249,8 @@ def _shared(history: History, lessons: list[Lesson]) -> list[Lesson]:
     groups: dict[str, list[Attempt]] = {}
     for attempt in history.failures:
         cause = attempt.diagnosis.cause if attempt.diagnosis else None
-        port = cause is not None and cause.kind == PORT
-        if attempt.launched and not port and (cause is not None or attempt.outcome == "hung"):
+        told = cause is not None and cause.kind in TOLD
+        if attempt.launched and not told and (cause is not None or attempt.outcome == "hung"):
             groups.setdefault(cause.fingerprint if cause else "hung", []).append(attempt)
     return [t for print_, group in groups.items() if (t := _common(print_, group, history, lessons))]
 

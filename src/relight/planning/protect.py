@@ -14,7 +14,7 @@ from relight.words.settings import Change, FlagValue, Settings
 class Guard:
     """The protected names of a run. `always` holds patterns of names; flags are compared by first long name.
 
-    `cards` is how many there are, None where that is not known.
+    `cards` is how many there are, `share` the GiB of host memory for each, None where that is not known.
     """
 
     names: Names
@@ -27,6 +27,7 @@ class Guard:
     given_env: frozenset[str] = frozenset()
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
     cards: int | None = None
+    share: float | None = None
 
     def protected(self, name: str) -> bool:
         """Say whether the flag may never be changed."""
@@ -76,7 +77,12 @@ class Guard:
     def _too_many(self, change: Change) -> str:
         counts = {n: self.names.value(n, v) for n, v in change.set.items() if (f := self.fact(n)) and f.cards}
         bad = [n for n, v in counts.items() if self.cards and isinstance(v, int) and v > self.cards]
-        return f"--{bad[0]} would ask for more than the {self.cards} cards" if bad else ""
+        return f"--{bad[0]} would ask for more than the {self.cards} cards" if bad else self._too_much(change)
+
+    def _too_much(self, change: Change) -> str:
+        sizes = {n: self.names.value(n, v) for n, v in change.set.items() if (f := self.fact(n)) and f.host_memory}
+        bad = [n for n, v in sizes.items() if self.share and isinstance(v, int | float) and v > self.share]
+        return f"--{bad[0]} would ask for more host memory than the {self.share:g} GiB per card" if bad else ""
 
     def beyond(self, name: str, value: FlagValue) -> bool:
         """Say whether a number leaves the bounds that are known for the flag."""
@@ -102,7 +108,12 @@ class Guard:
 
 
 def guard_of(
-    playbook: Playbook, overrides: Change, names: Names, knowledge: Knowledge, cards: int | None = None
+    playbook: Playbook,
+    overrides: Change,
+    names: Names,
+    knowledge: Knowledge,
+    cards: int | None = None,
+    share: float | None = None,
 ) -> Guard:
     """Return the guard of a playbook: what is always protected less [allow], [protect], and the overrides."""
     firsts = names.canonical
@@ -120,4 +131,5 @@ def guard_of(
         given_env=frozenset({*playbook.env, *spare.env, *overrides.set_env, *(n for v in levers for n in v.env)}),
         facts={firsts(name): fact for name, fact in knowledge.facts.items()},
         cards=cards,
+        share=share,
     )

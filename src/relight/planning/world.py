@@ -9,6 +9,9 @@ from relight.words.parser import HostParser
 from relight.words.settings import Change, Settings
 from relight.words.step import Answer
 
+HOST_ROOM = 0.9
+"""The part of a host's memory that ranks may take."""
+
 
 @dataclass(frozen=True)
 class World:
@@ -25,6 +28,7 @@ class World:
     `settled` is the number of the last attempt after which a Wait or Clean was carried out.
     `load_seconds` is how long the last real load of weights took. `port_holder` names the foreign process that
     listens on the port ("" when nobody does), `memory_holder` those that hold memory of the cards.
+    `gpu_count` counts the cards of all hosts, `host_gib` their memory.
     `died` is the number of a healthy attempt whose server died later.
     `gpu_count` and `gpu_names` are of the cards this launch may use.
     """
@@ -48,4 +52,11 @@ class World:
     memory_holder: str = ""
     died: int | None = None
     gpu_count: int | None = None
+    host_gib: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Return the GiB of host memory that each card's rank may take, None where it is not known."""
+        return round(self.host_gib * HOST_ROOM / self.gpu_count, 1) if self.host_gib and self.gpu_count else None
+
     gpu_names: tuple[str, ...] = ()

@@ -54,8 +54,8 @@ class FlagFact:
     """What planning must know about a flag: its neighbours, bounds, and whether changing it can alter answers.
 
     `purpose` flags say what a server is for; no repair gives them where nobody did. What is `diagnostic` makes the
-    engine tell more and mends nothing. `cards` flags count cards. What is `unsuspected`
-    is changed only for failures that speak of it.
+    engine tell more and mends nothing. `cards` flags count cards, `host_memory` flags GB of host memory for each rank.
+    What is `unsuspected` is changed only for failures that speak of it.
     """
 
     name: str
@@ -70,6 +70,7 @@ class FlagFact:
     diagnostic: bool = False
     cards: bool = False
     unsuspected: bool = False
+    host_memory: bool = False
 
 
 @dataclass(frozen=True)
