@@ -364,3 +364,42 @@ def test_a_message_ends_where_another_process_speaks() -> None:
 
     assert found is not None
     assert (found.kind, found.line) == ("kernel.segfault", 2)
+
+
+@pytest.mark.parametrize("before", ["    ", "> ", "\t", "sglang-1  | "])
+def test_a_log_that_was_pasted_into_something_else_reads_the_same(before: str) -> None:
+    log = raised("RuntimeError: the moon is full", SCHEDULER, "triton/compiler/compiler.py make_ir")
+
+    assert kind(*(before + line for line in log)) == "kernel.jit_compile"
+
+
+def test_an_exception_indented_like_the_frames_of_its_traceback_ends_it() -> None:
+    found = read(
+        f'File "{SITE}/sglang/srt/managers/acme.py", line 7, in run',
+        "      self.check(moon)",
+        f'  File "{SITE}/sglang/srt/managers/acme.py", line 9, in check',
+        "    assert moon % 4 == 0",
+        "           ^^^^^^^^^^^^^",
+        "  AssertionError",
+    )
+
+    assert found.cause
+    assert (found.cause.kind, found.cause.line) == ("assertion.runtime", 6)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("'Moon' object has no attribute 'tide'", "engine.bug"),
+        ("land() got an unexpected keyword argument 'moon'", "engine.bug"),
+        ("oak backend can only be used with tall models.", "assertion.backend"),
+    ],
+)
+def test_a_message_quoted_without_its_type_is_read_like_one_with_it(message: str, expected: str) -> None:
+    assert kind(message) == expected
+
+
+def test_of_a_signature_s_repairs_the_one_the_message_speaks_of_comes_first() -> None:
+    found = read("ValueError: type fp8e4nv not supported in this architecture.").repairs
+
+    assert "kv-cache-dtype" in found[0].set

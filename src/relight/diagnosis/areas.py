@@ -140,7 +140,7 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     scores = _with_parts(used, scores)
     found = sorted((a for a in used if scores[a.name]), key=lambda a: -scores[a.name])
     inside = tuple(a for a in found if _depth(a, frames))
-    place = Place(areas, given, tuple(found), inside, root.text, text, seen, kind, tuple(frames))
+    place = Place(areas, given, tuple(found), inside, bounded(root.text), text, seen, kind, tuple(frames))
     return place.without_carriers()
 
 
@@ -305,6 +305,8 @@ def ordered(
     """
     running = {name for r in own if _asks_for_what_runs(r, _owners(r, place), place) for name in r.set}
     fit, doubted = fitting(own, place)
+    spoken = [a for a in place.areas.all if not a.carrier and _any(a.text, place.message)]
+    fit = sorted(fit, key=lambda r: not any(_steers(a, r) for a in spoken))
     own = [*fit, *doubted]
     if signature is None or signature.generic:
         near = area_repairs(place, facts, version, own)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from relight.diagnosis.match import bounded
-from relight.diagnosis.order import put_in_order
+from relight.diagnosis.order import outdented, put_in_order
 from relight.diagnosis.traceback import Block, Chain, Reader
 from relight.logs.lines import Line
 from relight.logs.marks import Marks
@@ -97,7 +97,7 @@ def _usage_lines(records: Sequence[Record]) -> set[int]:
 
 def gather(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> Evidence:
     """Read all lines of a log as one attempt."""
-    return read_attempt(put_in_order([record(line) for line in lines]), phases)
+    return read_attempt(put_in_order([record(line) for line in outdented(lines)]), phases)
 
 
 def attempts(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> list[list[Record]]:
@@ -105,7 +105,7 @@ def attempts(lines: Iterable[Line], phases: Sequence[PhasePattern]) -> list[list
     begins = [re.compile(p.regex) for p in phases if p.id == "attempt"]
     groups: list[list[Record]] = [[]]
     begun = False
-    for rec in put_in_order([record(line) for line in lines]):
+    for rec in put_in_order([record(line) for line in outdented(lines)]):
         if any(regex.search(rec.body) for regex in begins):
             if begun:
                 groups.append([])

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from relight.logs.lines import Line
@@ -13,6 +13,14 @@ _DIGITS = re.compile(r"\d+")
 _PADDING = " |\u2502\u2503"
 """What fills a line up to the width of a terminal: a line that ends so was not cut there."""
 _FRAME = re.compile(r'^\s*File "[^"]+", line \d*')
+
+
+def outdented(lines: Iterable[Line]) -> list[Line]:
+    """Return lines without the indentation that all of them have: a log pasted into a list or a comment."""
+    found = list(lines)
+    said = [line.text for line in found if line.text.strip()]
+    width = min((len(text) - len(text.lstrip(" \t")) for text in said), default=0)
+    return [replace(line, text=line.text[width:]) for line in found] if width else found
 
 
 def put_in_order(found: Sequence[Record]) -> list[Record]:

@@ -11,7 +11,8 @@ from relight.logs.records import Record
 EXCERPT = 12
 """Lines below which a log may be somebody's excerpt: the message alone, or the warning, not a start that was cut."""
 
-PLAIN = "Exception: "
+PLAIN = ("Exception: ", "RuntimeError: ", "ValueError: ", "AssertionError: ")
+"""Types under which a message without one is read."""
 _TELLS = re.compile(r"(?i)\b(?:error|fail\w*|fatal|exception|cannot|could not|unable|refused|abort\w*|crash\w*)\b")
 _HARMLESS = re.compile(r"(?i)warnings?\b|\.warn\(|\b(?:usage|example|note|hint|tip):")
 _USAGE = re.compile(r"\[-[^\]]*\]")
@@ -43,7 +44,8 @@ def _may_tell(rec: Record, evidence: Evidence) -> bool:
 def _claim(rec: Record, matcher: Matcher, phase: str | None) -> Claim | None:
     if matcher.claims(rec.body, phase=phase):
         return None
-    return next(_asking(matcher.claims(PLAIN + rec.body.strip(), phase=phase)), None)
+    read = (matcher.claims(f"{plain}{rec.body.strip()}", phase=phase) for plain in PLAIN)
+    return next((claim for claims in read for claim in _asking(claims)), None)
 
 
 def _asking(claims: list[Claim]) -> Iterator[Claim]:

@@ -80,6 +80,7 @@ class Block:
 class _Open:
     start: Record
     indent: int
+    frame_indent: int = 0
     frames: list[Frame] = field(default_factory=list)
     link: Link = ""
     source_due: bool = False
@@ -144,7 +145,7 @@ class Reader:
             self._begin(rec, body[: _indent(body)])
         top = self._stack[-1]
         top.frames.append(Frame(match["file"], int(match["line"]), (match["function"] or "").strip()))
-        top.source_due = True
+        top.source_due, top.frame_indent = True, _indent(body)
         self.taken.add(rec.number)
 
     def _inside(self, rec: Record, body: str) -> bool:
@@ -159,10 +160,15 @@ class Reader:
             self._note_source(top, bare)
             top.source = rec
             return bool(bare.strip())
-        if found and _indent(bare) <= top.indent:
+        if found and (_indent(bare) <= top.indent or self._pasted(top, bare)):
             self._close(rec, found)
             return True
         return bool(bare.strip()) and _indent(bare) > top.indent and bool(top.frames)
+
+    @staticmethod
+    def _pasted(top: _Open, bare: str) -> bool:
+        """Say whether a line ends a traceback that was indented as a whole, but for the line it began with."""
+        return _indent(bare) == top.frame_indent and _NAMED.match(bare.strip()) is not None
 
     @staticmethod
     def _note_source(top: _Open, bare: str) -> None:

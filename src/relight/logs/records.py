@@ -32,6 +32,7 @@ _WRAPPERS = tuple(
         rf"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>{_ISO}) ",  # cloud log viewers
         r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]? +(?=\S)",
         r"(?P<torch>[TPDE]P\d+): (?=[\w.]*[A-Z]\w*(?:Error|Exception)\b)",  # a rank named by hand
+        r"> (?=\s*\S)",  # quoted in a mail or an issue
         r"(?:[-*\u2022>`\"']+ ?|E {2,})(?=(?:[\w.]*[A-Z]\w*(?:Error|Exception): |Traceback ))",  # lists, quotes, pytest
     )
 )
