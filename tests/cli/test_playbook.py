@@ -163,3 +163,20 @@ def test_reads_an_address(text: str, spec: HostSpec) -> None:
 def test_what_is_no_address_is_refused() -> None:
     with pytest.raises(UsageError, match="no address"):
         spec_of("two words")
+
+
+def test_a_new_sample_keeps_the_indentation_of_a_traceback(relight: Relight, tmp_path: Path) -> None:
+    frame = '  File "acme/router.py", line 5, in build'
+    (tmp_path / "server.log").write_text(f"Traceback (most recent call last):\n{frame}\nRuntimeError: no room in it\n")
+
+    relight("playbook", "new", "no-room", "--from", "server.log:3", "-o", "sigs")
+
+    made = tomllib.loads((tmp_path / "sigs" / "no-room.toml").read_text())
+    assert made["sample"][0]["log"][1] == frame
+
+
+def test_a_first_hosts_file_claims_no_engine_that_was_not_found() -> None:
+    spec = HostSpec("box", "gpu1")
+
+    assert "# no SGLang was found in python3: name the" in first_hosts(Offer(spec, "python3", None, found=False))
+    assert "# SGLang 0.5.9 is in /opt/bin/python" in first_hosts(Offer(spec, "/opt/bin/python", "0.5.9"))

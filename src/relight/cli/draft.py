@@ -12,7 +12,7 @@ from relight.words.errors import UsageError
 from relight.words.kinds import KINDS
 from relight.words.knowledge import Knowledge
 from relight.words.near import meant
-from relight.words.text import redacted
+from relight.words.text import plain, redacted
 
 BEFORE = 2
 """Lines of the log before the one that shows the failure that go into the sample."""
@@ -29,7 +29,8 @@ def draft(name: str, source: str, kind: str | None, knowledge: Knowledge) -> str
     lines, number = _lines(source)
     found = kind or _kind(lines, number, knowledge)
     text = redacted(shown(lines[number - 1].text))
-    sample = [redacted(shown(line.text)) for line in lines[max(0, number - 1 - BEFORE) : number]]
+    # A line of a traceback is one by its indentation.
+    sample = [redacted(plain(line.text)).rstrip() for line in lines[max(0, number - 1 - BEFORE) : number]]
     return _file(text, found, sample)
 
 
