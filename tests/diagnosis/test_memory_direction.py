@@ -14,7 +14,7 @@ from relight.words.signature import Sample, Signature
 
 KNOWLEDGE = load_knowledge()
 # The pool had its share, and the card had less than that: there the share was too large.
-BEYOND_THE_CARD = {"oom-pools"}
+BEYOND_THE_CARD = {"oom-pools", "oom-states"}
 START = """[2026-11-29 10:00:00] server_args=ServerArgs(model_path='m', tp_size=1, mem_fraction_static={fraction})
 [2026-11-29 10:00:01] Load weight begin. avail mem={before:.2f} GB
 [2026-11-29 10:00:09] Load weight end. type=AForCausalLM, avail mem={after:.2f} GB, mem usage=20.00 GB.
