@@ -128,3 +128,12 @@ def test_a_server_that_was_brought_back_says_so_in_the_verdict() -> None:
     died = replace(record, incidents=(Incident(4, "2026-11-29T19:00:00Z", "it died"),) * 2)
 
     assert "it failed 2 times and was brought back." in text.render(died)
+
+
+def test_a_run_of_nothing_says_so() -> None:
+    bare = replace(STORIES["hang"](), attempts=(), nogoods=(), options=(), reason="", hosts=("a", "b", "c"))
+
+    told = text.render(bare)
+
+    assert "Interrupted before anything was launched." in told
+    assert "on a, b and c" in told.splitlines()[0]

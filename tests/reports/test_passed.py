@@ -131,7 +131,7 @@ def test_each_node_of_an_attempt_is_told_and_which_failed_first() -> None:
 
     for page in (text.render(held), markdown.render(held), html.render(held)):
         assert "rtx-b" in page
-        assert "signal 9, first" in page
+        assert "signal 9, the first seen to fail" in page
         assert "stopped by relight" in page
         assert "no card" in page
 

@@ -324,7 +324,7 @@ def _nodes(attempt: Attempt) -> list[Block]:
 
 def _node(node: NodeEnd) -> tuple[str, str, str, str]:
     end = "stopped by relight" if node.stopped else ended_by(node.exit) or "not known"
-    return str(node.rank), node.host, f"{end}, first" if node.first else end, node.log or "-"
+    return str(node.rank), node.host, f"{end}, the first seen to fail" if node.first else end, node.log or "-"
 
 
 def _own_log(node: NodeEnd) -> str:

@@ -172,4 +172,6 @@ def _stopped(record: Record) -> str:
     if not said and attempt and attempt.outcome not in {None, "healthy"}:
         said = f"the last launch {_ended(attempt)}: {_cause(attempt, _ALONE)}".removesuffix(".")
     said = said if said.endswith("...") or not said else f"{said}."
-    return capital(said) if said else f"{_WORDS[record.state]} after {_launches(record)}."
+    launched = any(a.launched for a in record.attempts)
+    after = f"after {_launches(record)}" if launched else "before anything was launched"
+    return capital(said) if said else f"{_WORDS[record.state]} {after}."

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from relight.reports.prose import value
+from relight.reports.prose import listed, value
 from relight.words.attempt import Record
 from relight.words.host import Gpu, GpuProcess
 
@@ -82,7 +82,7 @@ def lever_variants(record: Record, name: str) -> tuple[str, ...]:
 
 def hosts(record: Record) -> str:
     """Return the hosts of a run in words, in the order of rank."""
-    return " and ".join(record.hosts) or record.host
+    return listed(list(record.hosts)) if record.hosts else record.host
 
 
 def with_variants(record: Record, text: str) -> str:
@@ -108,7 +108,7 @@ def place(record: Record) -> str:
 def facts(record: Record) -> list[tuple[str, str]]:
     """Return name and value of all that is known of the environment, nested names joined by a dot."""
     rows = [("cards", kinds(gpus(record)))]
-    rows += [("driver", listed) for listed in dict.fromkeys(card.driver for card in gpus(record)) if listed]
+    rows += [("driver", driver) for driver in dict.fromkeys(card.driver for card in gpus(record)) if driver]
     if stand_in(record):
         rows = [("stand-in", "a simulated host: no real GPUs, no real engine"), *rows]
     hidden = _ELSEWHERE | ({"gpus"} if gpus(record) else set()) | (_OF_THE_MACHINE if stand_in(record) else set())
