@@ -49,6 +49,49 @@ def test_time_out_of_reach_does_not_count_in_the_budget(bench: Bench) -> None:
     assert record.unreachable_seconds == pytest.approx(5000.0, abs=60.0)
 
 
+@pytest.mark.parametrize("seconds", [60.0, 1200.0])
+def test_a_host_whose_link_is_lost_in_mid_run_is_waited_for(bench: Bench, seconds: float) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+    reached, connected, began = host.status, host.connect, host.clock.monotonic()
+
+    def away(question: Any) -> Any:
+        def ask(*words: Any, **more: Any) -> Any:
+            if host.played and host.clock.monotonic() - began < seconds:
+                raise lost("Error reading SSH protocol banner")
+            return question(*words, **more)
+
+        return ask
+
+    host.status, host.connect = away(reached), away(connected)
+    record = bench.run(book(budget=Budget(deadline=50.0)))
+
+    assert (record.state, len(record.attempts), len(host.orders)) == ("healthy", 1, 1)
+    assert record.unreachable_seconds == pytest.approx(seconds, abs=60.0)
+    assert [e for e in bench.events if "out of reach" in str(e.data.get("busy"))]
+
+
+def lost(text: str) -> UnreachableError:
+    fault = UnreachableError(text, place="box")
+    fault.passing = True
+    return fault
+
+
+def test_a_host_that_stays_away_is_unreachable_after_half_an_hour(bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise lost("no answer in time")
+
+    host.launch = away
+    began, host.connect_once = host.clock.monotonic(), host.connect
+    host.connect = lambda **more: away() if "launch" in host.asked or host.locks else host.connect_once(**more)
+
+    with pytest.raises(UnreachableError):
+        bench.run(book())
+
+    assert 1800.0 <= host.clock.monotonic() - began < 2000.0
+
+
 def test_a_link_that_is_away_in_mid_start_is_no_hang(bench: Bench) -> None:
     host: Any = bench.scripted(lambda _: replace(healthy(), later=((2000.0, healthy().later[0][1]),), listens=1999.0))
 

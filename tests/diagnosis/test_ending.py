@@ -76,6 +76,20 @@ def test_a_server_that_takes_itself_down_was_not_killed_by_anybody(knowledge: Kn
     assert kind_and_action(told(knowledge, STARTED, QUIT))[0] == "comm.peer_died"
 
 
+def test_a_rank_that_is_only_seen_to_be_gone_wanted_memory_where_the_kernel_killed_for_it(knowledge: Knowledge) -> None:
+    seen = "relight: hung: load_weights: a rank died and its parent did not notice: sglang::scheduler_TP3 (pid 4711)"
+    killed = "Out of memory: Killed process 4711 (sglang::schedul) total-vm:90000000kB, anon-rss:60000000kB"
+    lines = [Line(1, 0, STARTED), Line(2, -1, seen)]
+
+    for ended in (Ended(oom_kills=1), Ended(kernel=(killed,))):
+        found = diagnose(lines, knowledge, name="server.log", argv=("--x",), ended=ended)
+        assert kind_and_action(found) == ("oom.host", "change")
+    assert kind_and_action(diagnose(lines, knowledge, name="server.log", argv=("--x",), ended=Ended(oom_kills=0))) == (
+        "process.killed",
+        "again",
+    )
+
+
 def test_a_cause_that_the_log_names_stands(knowledge: Knowledge) -> None:
     memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 

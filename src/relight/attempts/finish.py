@@ -8,7 +8,7 @@ from relight.attempts.busy import busy
 from relight.attempts.effects import with_effect
 from relight.attempts.ends import node_ends
 from relight.attempts.learn import remember
-from relight.attempts.prepare import clean
+from relight.attempts.prepare import LIMIT, clean
 from relight.attempts.site import Site
 from relight.attempts.world import world
 from relight.planning.plan import options_now
@@ -35,8 +35,8 @@ def stop_attempt(site: Site, n: int) -> None:
         site.note("stopped", n, attempt={"nodes": ends}, why="nothing of it is left on any node")
 
 
-def finish(site: Site, end: End) -> Record:
-    """Carry out the end of a run, journal it and return the record."""
+def finish(site: Site, end: End, *, patience: float = LIMIT) -> Record:
+    """Carry out the end of a run, journal it and return the record; `patience` is for the host to become clean."""
     last = site.record.attempts[-1] if site.record.attempts else None
     final = None
     if end.state == "healthy" and last:
@@ -46,7 +46,7 @@ def finish(site: Site, end: End) -> Record:
     else:
         # What needs a person may be just that something does not end.
         with suppress(*((PersonError,) if end.state == "person" else ())):
-            _stop_all(site)
+            _stop_all(site, patience)
     site.host.unlock(site.owner)
     fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next, "ended": site.stamp()}
     if end.plan:
@@ -65,10 +65,10 @@ def _final(site: Site, last: Attempt) -> Final:
     return Final(last.argv, env, levers, last.effective)
 
 
-def _stop_all(site: Site) -> None:
+def _stop_all(site: Site, patience: float) -> None:
     """Make sure that nothing of this run runs."""
     for attempt in site.record.attempts:
         if attempt.launched and attempt.n not in site.stopped:
             stop_attempt(site, attempt.n)
     if any(a.launched for a in site.record.attempts):
-        clean(site)
+        clean(site, patience)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from relight.attempts.absent import wait_for_host
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
 from relight.attempts.busy import busy
 from relight.attempts.carry import carry
@@ -72,7 +73,11 @@ def _loop(site: Site, book: Book) -> Record:
             site.record, site.order.mode, site.stopped, lambda: plan(site), lambda: win(site), site.died
         )
         if not isinstance(action, End):
-            _act(site, action, book)
+            try:
+                _act(site, action, book)
+            except UnreachableError as fault:
+                # Every action may be repeated; what was begun on the host is taken up again.
+                wait_for_host(site, fault)
             continue
         record = finish(site, action)
         if not (site.order.keep and action.state == "healthy"):
@@ -127,7 +132,7 @@ def _act(site: Site, action: Action, book: Book) -> None:
 def _broken_off(site: Site, fault: RelightError) -> Record:
     """Journal why the run cannot go on. What needs a person is a result; the rest is the caller's to show."""
     if isinstance(fault, PersonError):
-        return finish(site, End("person", fault.text, fault.next))
+        return finish(site, End("person", fault.text, fault.next), patience=0.0)
     if isinstance(fault, HostError) and not site.record.attempts:
         # The host answers and cannot do what a launch needs: no setting will change that.
         return finish(site, End("person", fault.text, fault.next))

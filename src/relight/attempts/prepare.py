@@ -110,11 +110,11 @@ def renew(site: Site, settings: Settings) -> None:
         site.beaten = site.clock.monotonic()
 
 
-def clean(site: Site) -> None:
-    """Clear what failed attempts of this run left; PersonError says who holds what after 90 s."""
+def clean(site: Site, patience: float = LIMIT) -> None:
+    """Clear what failed attempts of this run left; PersonError says who holds what after `patience` seconds."""
     failed = [a.n for a in site.record.attempts if a.launched and a.outcome != "healthy"]
     with busy(site, "making sure that the host is clean: processes, memory of the cards, leftovers"):
-        left = _until(site, lambda: _dirt(site, failed))
+        left = _until(site, lambda: _dirt(site, failed), limit=patience)
     if left:
         raise PersonError("; ".join(left), place=site.order.spec.name, next="free it by hand, then run again")
 

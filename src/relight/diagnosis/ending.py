@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from relight.diagnosis.candidates import Candidate
+from relight.diagnosis.kernel import seen_by_us
 from relight.diagnosis.match import matcher
 from relight.diagnosis.rank import Choice
 from relight.logs.lines import Line
@@ -28,7 +29,7 @@ class Ended:
 def with_exit(choice: Choice, ended: Ended, phase: str | None, knowledge: Knowledge) -> Choice:
     """Return the choice after it was heard how the server ended: that explains only what the log does not."""
     root = choice.root
-    if root is not None and root.role != "cascade":
+    if root is not None and root.role != "cascade" and not (ended.oom_kills and seen_by_us(root)):
         return choice
     text = _of_a_child(ended) if root and _was_killed(root) else _of_the_main_process(choice, ended)
     claims = matcher(knowledge.signatures).claims(text)[:1] if text else []

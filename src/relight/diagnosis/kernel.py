@@ -28,4 +28,10 @@ def _explains(told: Candidate, choice: Choice) -> bool:
     kind = told.claim.signature.kind if told.claim else "unknown"
     if family(kind) == "hardware":
         return True
-    return kind == "oom.host" and (choice.root is None or choice.root.role == "cascade")
+    return kind == "oom.host" and (choice.root is None or choice.root.role == "cascade" or seen_by_us(choice.root))
+
+
+def seen_by_us(root: Candidate) -> bool:
+    """Say whether a root is only what relight saw from outside: a rank that is gone, a start that stands still."""
+    kind = root.claim.signature.kind if root.claim else ""
+    return root.record.line.offset < 0 and (kind == "process.killed" or family(kind) == "hang")

@@ -123,9 +123,11 @@ class AgentHost:
         try:
             head, data = retrying(once)
         except LinkError as error:
-            raise UnreachableError(
+            fault = UnreachableError(
                 str(error), place=self.spec.name, next="see that the host and the way to it are up"
-            ) from error
+            )
+            fault.passing = True
+            raise fault from error
         except TimeoutError as error:
             raise HostError(f"no answer to {question!r} within {timeout:.0f} s", place=self.spec.name) from error
         if not head["ok"]:

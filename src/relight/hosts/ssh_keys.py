@@ -194,6 +194,9 @@ class Login:
             tried.append(f"{label}: the host allows only {', '.join(error.allowed_types)}")
             return False
         except paramiko.AuthenticationException:
+            if not tried and not transport.is_active():
+                # paramiko calls a connection that broke off a failed login; one that had too many has tried some.
+                raise paramiko.SSHException("the connection broke off during the login") from None
             tried.append(label)
             return False
         if further:

@@ -34,9 +34,13 @@ class UsageError(RelightError):
 
 
 class UnreachableError(RelightError):
-    """A host that does not answer, refuses the login, or shows a key nobody accepted."""
+    """A host that does not answer, refuses the login, or shows a key nobody accepted.
+
+    `passing` where only the link is missing: that may be had again later.
+    """
 
     exit_status = 3
+    passing: bool = False
 
 
 class PersonError(RelightError):
