@@ -21,6 +21,8 @@ from relight.words.secret import Secret
 
 ON = frozenset({"1", "true", "yes", "on", "y", "t"})
 FAULTS: dict[str, Fault] = {"refused": "refused", "timeout": "timeout"}
+OF_THE_START = frozenset({"ready", "facts"})
+"""Stages of the conversation that make no text."""
 ANSWERS_EVERY = 0.05
 """Seconds to wait for answers between two looks at the log."""
 PARALLEL = 64
@@ -43,6 +45,8 @@ class Interview:
         self._pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="ask")
         self.verdict: Verdict | None = None
         self.info = ""
+        self._asked: float | None = None
+        self._answered = False
 
     def pause(self) -> float:
         """Wait a moment for answers that are out; return for how many seconds there is nothing to do here."""
@@ -59,6 +63,8 @@ class Interview:
             requests = [_request(q, self._port, self._token) for q in self._next.questions]
             self._out = [self._pool.submit(self.vigil.site.host.http, r) for r in requests]
             self.vigil.site.tell("judged", self.vigil.attempt.n, stage=self._next.stage)
+            if self._next.stage not in OF_THE_START and self._asked is None:
+                self._asked = self.vigil.now
         if self._out and all(f.done() for f in self._out):
             answers = tuple(_answered(q, f) for q, f in zip(self._next.questions, self._out, strict=True))
             self._out = []
@@ -67,6 +73,7 @@ class Interview:
 
     def _listen(self, answers: tuple[Answered, ...]) -> None:
         for answer in answers:
+            self._answered |= self._asked is not None and answer.status is not None
             if answer.question.role == "server" and answer.status == 200:
                 self.info = answer.body
 
@@ -81,6 +88,11 @@ class Interview:
     def ready(self) -> bool:
         """Say whether the server has said that it takes requests."""
         return self._next.stage != "ready"
+
+    @property
+    def waited(self) -> float:
+        """Return for how many seconds the very first generation has been waited for, 0.0 once one was answered."""
+        return 0.0 if self._asked is None or self._answered else self.vigil.now - self._asked
 
     def close(self) -> None:
         """Give up the conversation."""

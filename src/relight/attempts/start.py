@@ -20,6 +20,8 @@ from relight.hosts.values import Status
 from relight.words.attempt import Attempt
 from relight.words.errors import RelightError
 
+FIRST_ANSWER = (60.0, 360.0)
+"""Seconds after a start's deadline in which a server that is ready has to answer at all: at least, at most."""
 LISTEN_EVERY = 3.0
 """Seconds between two looks at who listens, once the log says that the server listens."""
 
@@ -133,10 +135,22 @@ def _overdue(vigil: Vigil, interview: Interview | None) -> Ending | None:
         return hang(vigil, "download", f"the model was not fetched within {health.download:.0f} s")
     limit = health.deadline
     spent = vigil.now - vigil.began - vigil.downloading
-    if spent < limit or (interview and interview.ready):
+    if spent < limit:
         return None
+    if interview and interview.ready:
+        late = interview.waited > longest_first_answer(limit)
+        return (
+            hang(vigil, "warmup", f"ready, and no answer to a first request for {interview.waited:.0f} s")
+            if late
+            else None
+        )
     phase = vigil.follower.progress.phase or "start"
     return hang(vigil, phase, f"not healthy within {limit:.0f} s")
+
+
+def longest_first_answer(limit: float) -> float:
+    """Return for how many seconds a first request may go unanswered where a start may take `limit`: it may compile."""
+    return min(FIRST_ANSWER[1], max(FIRST_ANSWER[0], limit))
 
 
 def hang(vigil: Vigil, phase: str, why: str) -> Ending:
