@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from relight.attempts.life import patience_of
 from relight.attempts.ranks import Ranks
 from relight.words.host import HostProcess
 
@@ -27,6 +28,16 @@ def test_a_rank_that_died_is_named_once_it_has_had_its_time(ranks: Ranks, now: t
 
     assert ranks.fault(15.0, after=20.0) == ""
     assert ranks.fault(21.0, after=20.0) == "a rank died and its parent did not notice: sglang::scheduler_TP1 (pid 12)"
+
+
+def test_a_rank_that_died_before_the_first_look_is_named_too() -> None:
+    ranks = Ranks(patience_of("sglang").ranks)
+    zombie = HostProcess(12, 10, 5, "Z", "[sglang::schedul]")
+
+    ranks.look(0.0, (PARENT, rank(0), zombie))
+    ranks.look(5.0, (PARENT, rank(0), zombie))
+
+    assert ranks.fault(21.0, after=20.0) == "a rank died and its parent did not notice: [sglang::schedul] (pid 12)"
 
 
 def test_a_process_that_a_signal_stopped_is_named_and_forgotten_when_it_goes_on(ranks: Ranks) -> None:

@@ -45,8 +45,11 @@ class Guard:
     def until_dead(self) -> str:
         """Watch until the server is dead or ill; return why."""
         take(self.site, self.attempt.settings)
+        pause = 0.0
         while True:
-            self.site.clock.sleep(LOOK_EVERY)
+            # The first look is at once: who dies next was seen alive then.
+            self.site.clock.sleep(pause)
+            pause = LOOK_EVERY
             try:
                 why = self._look()
             except UnreachableError as fault:

@@ -26,7 +26,9 @@ class Ranks:
         if not tree:
             return
         alive = {p.pid: p for p in tree if p.state not in GONE}
-        self._ranks |= {pid: p for pid, p in alive.items() if self.command.search(p.command)}
+        # A zombie that was never seen alive was a rank all the same.
+        found = {p.pid: p for p in tree if self.command.search(p.command)}
+        self._ranks |= {pid: p for pid, p in found.items() if pid in alive or pid not in self._ranks}
         self._stopped = {pid: p for pid, p in alive.items() if p.state == STOPPED}
         self._note(now, "died", self._ranks.keys() - alive.keys())
         self._note(now, "stopped", self._stopped)
