@@ -46,6 +46,7 @@ docs: setup
 
 bench: setup
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/planning_nameless.py
 	$(BIN)/python benchmarks/judge.py
 	$(BIN)/python benchmarks/diagnose.py --size 200M
 
