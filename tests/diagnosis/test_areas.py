@@ -300,3 +300,17 @@ def test_what_the_command_asks_for_is_left_away_before_others_are_tried_where_a_
     log = "Fatal Python error: Segmentation fault"
 
     assert "enable-mixed-chunk" in first_three(log, argv=(*MODEL, "--tp-size", "2", "--enable-mixed-chunk"))
+
+
+def test_a_part_of_a_weight_s_name_is_no_value_of_a_flag() -> None:
+    # A flag for adapters takes gate_up_proj as a value.
+    named = all_names("KeyError: 'model.layers.7.mlp.gate_up_proj.input_scale'")
+
+    assert not {n for n in named if "lora" in n}
+
+
+def test_what_a_signature_leaves_to_a_person_is_not_guessed_at_by_place() -> None:
+    error = "RuntimeError: PD disaggregation does not support different TP sizes for hybrid models of this sort."
+    found = repairs(*raised(error, "sglang/srt/disaggregation/nixl/conn.py maybe_send_extra"))
+
+    assert not found

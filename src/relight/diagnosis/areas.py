@@ -19,7 +19,8 @@ from relight.words.signature import Signature
 
 NEVER = {"", "none", "null", "false"}
 """Values with which no flag switches anything on."""
-_WORD = re.compile(r"[a-z]\w+")
+_WORD = re.compile(r"(?<![\w.-])[a-z]\w+\b(?!\.\w)")
+"""A word by itself: what is a part of a dotted name (a weight, a module) is a name of something else."""
 INNER = 2
 NEARER = 0.001
 NEAREST = 2
@@ -301,7 +302,8 @@ def ordered(
 ) -> list[Repair]:
     """Return a signature's repairs that fit the place, and those of the place: what is known of the very failure first.
 
-    Where enough is known of a failure that shows where it happens, the place adds only what the message speaks of.
+    Where enough is known of a failure that shows where it happens, the place adds only what the message speaks of;
+    where the signature knows what a person has to do, it adds nothing.
     """
     running = {name for r in own if _asks_for_what_runs(r, _owners(r, place), place) for name in r.set}
     fit, doubted = fitting(own, place)
@@ -311,6 +313,8 @@ def ordered(
     if signature is None or signature.generic:
         near = area_repairs(place, facts, version, own)
         return [*near, *(r for r in own if not _repeated(r, near))]
+    if signature.next and not (signature.remedies or place.bare):
+        return own
     near = [r for r in area_repairs(place, facts, version) if not _repeated(r, own)]
     more = [replace(r, cost=r.cost + (BEHIND if own else 0.0)) for r in near]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1] or _asked_for(more, place)[:1]
