@@ -17,3 +17,11 @@ def test_a_very_wide_message_is_read_at_once(start: str, filling: str) -> None:
     text = start + filling * (40_000 // len(filling)) + " is not supported"
 
     assert diagnose(split([text.encode()]), KNOWLEDGE, name="log", argv=ARGV).log == "log"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("line", ["", "RuntimeError: invalid argument at pcie_allreduce.cu:321"])
+def test_the_same_line_over_and_over_is_read_at_once(line: str) -> None:
+    text = f"{line}\n" * 20_000
+
+    assert diagnose(split([text.encode()]), KNOWLEDGE, name="log").log == "log"

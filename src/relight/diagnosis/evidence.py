@@ -134,7 +134,8 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
         evidence.place[rec.number] = index
         remark = rec.line.offset < 0
         evidence.phases.append(_before_the_stop(evidence) if remark else _phase_now(evidence, rec))
-        evidence.served = evidence.served or any(regex.search(rec.line.text) for regex in routine)
+        if rec.body.strip():
+            evidence.served = evidence.served or any(regex.search(rec.line.text) for regex in routine)
         reader.feed(rec)
         if rec.number not in reader.taken and any(mark.id == "command" for mark in evidence.progress.read(rec)):
             evidence.commands.add(rec.number)

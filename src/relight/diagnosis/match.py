@@ -12,6 +12,9 @@ from relight.words.signature import Signature
 LONGEST = 4000
 """Characters of a text that are looked at, half of them from its end."""
 
+KEPT = 1024
+"""Texts whose claims are remembered."""
+
 FIT = (0, 6, 12)
 """What a signature gains when it asks for nothing, for a phase, for frames, in characters of text."""
 
@@ -38,6 +41,7 @@ class Matcher:
         pairs = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.literal]
         self._literals = Literals(text for text, _ in pairs)
         place = {text: n for n, text in enumerate(self._literals.all)}
+        self._kept: dict[tuple[str, str, str | None], list[Claim]] = {}
         self._owners: list[set[int]] = [set() for _ in self._literals.all]
         for text, owner in pairs:
             self._owners[place[text.lower()]].add(owner)
@@ -50,6 +54,16 @@ class Matcher:
     def claims(self, text: str, *, places: str = "", phase: str | None = None) -> list[Claim]:
         """Return every signature that claims `text`, the strongest first."""
         text = bounded(text)
+        kept = self._kept.get((text, places, phase))
+        if kept is None:
+            # Ranks and retries say the same thing over and over.
+            kept = self._claims(text, places, phase)
+            if len(self._kept) >= KEPT:
+                self._kept.clear()
+            self._kept[text, places, phase] = kept
+        return list(kept)
+
+    def _claims(self, text: str, places: str, phase: str | None) -> list[Claim]:
         owners = set().union(*(self._owners[i] for i in self._literals.find(text)))
         found = [claim for i in owners if (claim := _claim(self.signatures[i], text, places, phase))]
         return sorted(found, key=lambda c: (c.strength, c.signature.id), reverse=True)

@@ -54,6 +54,8 @@ class Marks:
 
     def read(self, rec: Record) -> tuple[Mark, ...]:
         """Return the marks of a record already understood."""
+        if not rec.body.strip():
+            return ()
         bar = rec.line.text if rec.line.text.endswith(rec.body) else rec.body
         return tuple(
             Mark(pattern.id, pattern.phase, pattern.role, rec.number, facts_of(match), rec.rank, rec.time)

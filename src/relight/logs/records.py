@@ -74,6 +74,8 @@ def records(lines: Iterable[Line]) -> Iterator[Record]:
 def record(line: Line) -> Record:
     """Understand one line."""
     text = _last_state(line.text)
+    if not text.strip():
+        return Record(line, text)
     match = _PREFIX.match(text)
     if match and not text.startswith("[", match.end()):  # no wrapper begins like this but one of mpirun
         return _prefixed(line, text, match, {})
