@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from relight.planning.settings import lever_states
+from relight.words.area import Areas
 from relight.words.diagnosis import Diagnosis
 from relight.words.knowledge import FlagFact, Rename
 from relight.words.parser import HostParser, ParserFlag
@@ -109,3 +112,37 @@ def test_levers_that_weights_do_not_depend_on_are_no_options_where_these_do_not_
     assert isinstance(last.step, Exhausted)
     moved = [a for a in attempts if a.choice != attempts[0].choice]
     assert len(moved) <= 1
+
+
+LATE = replace(KNOWLEDGE, areas=Areas(late=("numerics.*", "hang.*")))
+STEPS = ("speculative-algorithm", "speculative-num-steps", "speculative-num-draft-tokens")
+DRAFTS = lever(
+    "speculation",
+    variant(dict(zip(STEPS, ("NEXTN", 3, 4), strict=True))),
+    variant(dict(zip(STEPS, ("NEXTN", 1, 2), strict=True))),
+    "off",
+    keep=5,
+)
+WITHOUT = Repair(unset=STEPS, why="the draft may be what is wrong", origin="signature", cost=4)
+
+
+@pytest.mark.parametrize("kind", ["numerics.garbage", "hang.health"])
+def test_the_next_variant_of_a_blamed_lever_comes_before_the_lever_goes(kind: str) -> None:
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        wrong = candidate.settings.flags.get("speculative-num-steps") == 3
+        return diagnosis(cause(kind, blames=("speculative-algorithm",)), WITHOUT) if wrong else None
+
+    attempts, _ = played(playbook(DRAFTS), engine, replace(WORLD, knowledge=LATE))
+
+    assert [a.choice["speculation"] for a in attempts] == [1, 2]
+
+
+def test_a_lever_goes_where_each_of_its_variants_failed_alike() -> None:
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        wrong = "speculative-algorithm" in candidate.settings.flags
+        return diagnosis(cause("hang.health", blames=("speculative-algorithm",)), WITHOUT) if wrong else None
+
+    attempts, _ = played(playbook(DRAFTS), engine, replace(WORLD, knowledge=LATE))
+
+    assert len(attempts) == 3
+    assert "speculative-algorithm" not in attempts[-1].settings.flags

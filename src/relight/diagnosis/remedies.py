@@ -80,9 +80,10 @@ def _moved(remedy: Remedy, given: Given, times: int = 1) -> dict[str, FlagValue]
     for name in {**remedy.add, **remedy.scale}:
         now = given.value(name)
         if isinstance(now, int | float) and not isinstance(now, bool):
-            moved[name] = _within(
-                now * remedy.scale.get(name, 1) ** times + remedy.add.get(name, 0), remedy.bounds.get(name), now
-            )
+            wanted = now * remedy.scale.get(name, 1) ** times + remedy.add.get(name, 0)
+            kept = _within(wanted, remedy.bounds.get(name), now)
+            # Beyond its bound already, a number is left as it is: the bound is no reason to move it back.
+            moved[name] = kept if (kept > now) == (wanted > now) else now
     return moved
 
 

@@ -1,6 +1,7 @@
 """What a failure blames, as the condition under which it comes again."""
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from relight.planning import bounds, terms
@@ -28,7 +29,28 @@ def blamed(cause: Cause, effective: Mapping[str, Any], ground: Ground, view: Vie
         for n in firsts
         if n not in bounded
     ]
+    if late(cause, ground):
+        flags += [terms.same(n, view, ground.names) for n in _of_variants(firsts, ground, view)]
     return (*limits, *flags, *(terms.same(n, view, ground.names, env=True) for n in cause.blames_env))
+
+
+def late(cause: Cause, ground: Ground) -> bool:
+    """Say whether a failure shows some time after what it is blamed on: that is a guess."""
+    return any(fnmatchcase(cause.kind, pattern) for pattern in ground.world.knowledge.areas.late)
+
+
+def _of_variants(firsts: list[str], ground: Ground, view: View) -> list[str]:
+    """Return what tells the variants of blamed levers from their others that have the blamed value too.
+
+    Those may work: only this variant is known to fail.
+    """
+    found: dict[str, None] = {}
+    for lever, positions in enumerate(ground.positions):
+        variants = [ground.firsts_of(lever, p) for p in positions if p is not None]
+        mine = next((v for v in variants if v and v.items() <= view.flags.items()), {})
+        alike = [v for v in variants if v != mine and any(n in mine and v.get(n) == mine[n] for n in firsts)]
+        found |= dict.fromkeys(n for v in alike for n in mine if v.get(n) != mine[n] and n not in firsts)
+    return list(found)
 
 
 def _nearest(firsts: list[str], cause: Cause, ground: Ground) -> list[str]:

@@ -223,6 +223,10 @@ class Ground:
                     found[name] = found.get(name, frozenset()) | {i}
         return found
 
+    def firsts_of(self, lever: int, position: int | None) -> Mapping[str, equal.Plain]:
+        """Return the flags of a variant as they are compared."""
+        return {self.names.canonical(n): self.names.value(n, v) for n, v in self.variant(lever, position).flags.items()}
+
     def findings(self, settings: Settings) -> tuple[Finding, ...]:
         """Return what the host's parser refuses in `settings`; () where the parser is not known."""
         parser = self.world.parser

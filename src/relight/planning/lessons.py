@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from relight.planning import terms
-from relight.planning.blame import blamed, named_by, not_made, touches
+from relight.planning.blame import blamed, late, named_by, not_made, touches
 from relight.planning.cards import lacking
 from relight.planning.ground import Ground
 from relight.planning.history import PORT, WEIGHTS, History, reached
@@ -164,14 +164,14 @@ def _of_diagnosis(attempt: Attempt, ground: Ground, view: View) -> list[Lesson]:
         moved = elsewhere(diagnosis.repairs, ground)
         return [Lesson((), cause.kind, min(SUREST, cause.confidence), not_made(moved, (), ground, view), repairs=moved)]
     own = blamed(cause, attempt.effective, ground, view)
-    core = own or named_by(diagnosis.repairs, ground, view)
+    core, guessed = own or named_by(diagnosis.repairs, ground, view), not own or late(cause, ground)
     if not core:
         return []
     confidence = min(SUREST, cause.confidence * (1.0 if cause.signature else UNNAMED))
     confidence = SURE_OF_SIZE if cause.kind == WEIGHTS and cause.signature else confidence
     undone = not_made(diagnosis.repairs, core, ground, view)
     cores = [core, *_as_resolved(core, ground, view)]
-    return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs, guessed=not own) for c in cores]
+    return [Lesson(c, cause.kind, confidence, undone, repairs=diagnosis.repairs, guessed=guessed) for c in cores]
 
 
 def _unrecognized(cause: Cause, repairs: tuple[Repair, ...], ground: Ground, view: View) -> list[Lesson]:
