@@ -247,3 +247,25 @@ def test_both_halves_of_what_a_condition_asks_for_are_given_together(read: Read,
     text = "def check(self):\n    assert self.backend and self.draft_steps  # here\n"
 
     assert solved(read(text), flags, {})[0].set.keys() == {"backend", "draft-steps"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "assert self.chunk % (self.page_size or 1) == 0",
+        "page = self.page_size or 1\n        assert self.chunk % page == 0",
+        "assert self.chunk % (self.page_size and self.page_size) == 0",
+        "assert not self.chunk or not self.chunk % (self.page_size or 1)",
+    ],
+)
+def test_a_value_in_place_of_a_missing_one_is_reckoned_with_as_a_value(
+    read: Read, flags: HostParser, check: str
+) -> None:
+    reading = read(f"class Args:\n    def check(self):\n        {check}  # here\n")
+
+    found = solved(reading, flags, {"chunk": 4000, "page-size": 64}, Wishes(protected=frozenset({"page-size"})))
+
+    values = [r.set["chunk"] for r in found if "chunk" in r.set]
+    assert values
+    assert all(isinstance(v, int) and v % 64 == 0 for v in values)
+    assert not any(" is on" in r.why for r in found)

@@ -50,8 +50,28 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Term:
 
 
 def _boolean(node: ast.BoolOp, scope: Scope) -> Term:
+    if isinstance(node.op, ast.Or) and _stands_in(node.values[-1]):
+        return _picked(node, scope)
     args = [term(v, scope) for v in node.values]
     return Op("and" if isinstance(node.op, ast.And) else "or", tuple(args))
+
+
+def _stands_in(node: ast.expr) -> bool:
+    """Say whether what comes last is a value for one that is missing: as a condition it would decide nothing."""
+    return isinstance(node, ast.Constant) and bool(node.value) and not isinstance(node.value, bool)
+
+
+def _picked(node: ast.BoolOp, scope: Scope) -> Term:
+    """Return the operand that `x or y` and `x and y` are the value of."""
+    *before, found = [term(v, scope) for v in node.values]
+    for arg in reversed(before):
+        found = Op("if", (arg, arg, found) if isinstance(node.op, ast.Or) else (arg, found, arg))
+    return found
+
+
+def _operand(node: ast.expr, scope: Scope) -> Term:
+    """Return what is reckoned or compared with: a value, where a condition asks for a truth only."""
+    return _picked(node, scope) if isinstance(node, ast.BoolOp) else term(node, scope)
 
 
 def _unary(node: ast.UnaryOp, scope: Scope) -> Term:
@@ -66,11 +86,11 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Term:
 
 def _arithmetic(node: ast.BinOp, scope: Scope) -> Term:
     name = ARITHMETIC.get(type(node.op))
-    return Op(name, (term(node.left, scope), term(node.right, scope))) if name else opaque(node, scope)
+    return Op(name, (_operand(node.left, scope), _operand(node.right, scope))) if name else opaque(node, scope)
 
 
 def _compare(node: ast.Compare, scope: Scope) -> Term:
-    sides = [term(side, scope) for side in (node.left, *node.comparators)]
+    sides = [_operand(side, scope) for side in (node.left, *node.comparators)]
     return both([Op(COMPARE[type(op)], (sides[n], sides[n + 1])) for n, op in enumerate(node.ops)])
 
 
