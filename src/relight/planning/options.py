@@ -119,15 +119,25 @@ def _made(change: str, having: Sequence[Attempt], basis: Basis) -> Option:
     """Return an option that attempts had: what became of them, or that it stands."""
     launched = [a for a in having if a.launched]
     if basis.healthy and basis.attempt in having:
-        return Option(change, "tried", f"in the healthy settings, since attempt {launched[0].n}")
+        return Option(change, "tried", f"in the healthy settings, since attempt {_since(launched, basis)}")
     if launched:
         return Option(change, "tried", f"{_numbers(launched)}{_ends(launched)}")
     return Option(change, "rejected", f"{_numbers(having)}{_rungs(having)}")
 
 
+def _since(having: Sequence[Attempt], basis: Basis) -> int:
+    """Return the launch from which on all, up to the one that stands, had an option."""
+    first = basis.attempt.n if basis.attempt else 0
+    for attempt in reversed([a for a in basis.history.launches if a.n < first]):
+        if attempt not in having:
+            break
+        first = attempt.n
+    return first
+
+
 def _ends(attempts: Sequence[Attempt]) -> str:
     kinds = [a.diagnosis.cause.kind for a in attempts if a.diagnosis and a.diagnosis.cause]
-    found = [*dict.fromkeys(kinds)]
+    found = [*dict.fromkeys(["healthy"] * any(a.outcome == "healthy" for a in attempts) + kinds)]
     more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
     return f": {', '.join(found[:_FEW])}{more}" if found else ""
 
