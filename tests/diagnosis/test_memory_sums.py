@@ -277,3 +277,14 @@ def test_a_draft_model_whose_load_broke_off_is_given_what_it_had_not_asked_for_y
     assert cause.kind == "oom.gpu.draft"
     (summed,) = (float(str(r.set[FRACTION])) for r in found.repairs if r.origin == "memory")
     assert summed == pytest.approx(cause.facts["mem_fraction_high"] - 2.2 / 94 - 0.005, abs=0.001)
+
+
+def test_graphs_of_prefill_are_left_away_before_those_of_decode_are_made_smaller() -> None:
+    begin = f"{AT} Capture target prefill CUDA graph begin. backend=breakable, avail mem=3.20 GB\n"
+    bar = "Capturing num tokens (num_tokens=8192 avail_mem=1.05 GB):   2%|#  | 1/58 [00:00<00:56,  1.0s/it]\n"
+
+    for log in (begin + out_of_memory(2.0, 0.5), bar + out_of_memory(2.0, 0.5)):
+        found, cause = read(log)
+        assert cause.signature == "oom-prefill-graphs"
+        assert any("prefill" in n or "piecewise" in n for n in found.repairs[0].names)
+        assert not values(found, "cuda-graph-max-bs")

@@ -14,7 +14,18 @@ from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.limits import limit_facts, limits_of
 from relight.diagnosis.match import Matcher, matcher
-from relight.diagnosis.memory import FRACTION, MOST, OFFLOAD, Sums, direction, halvings, memory_repairs, right_way, sums
+from relight.diagnosis.memory import (
+    FRACTION,
+    MOST,
+    OFFLOAD,
+    Sums,
+    direction,
+    halvings,
+    memory_repairs,
+    right_way,
+    situation,
+    sums,
+)
 from relight.diagnosis.platform import platform_of
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
@@ -130,10 +141,10 @@ def _may_be_ours(evidence: Evidence) -> bool:
 
 
 def _in_its_room(choice: Choice, root: Candidate, evidence: Evidence, given: Given, ask: Matcher) -> Candidate:
-    """Return the root with the signature for why the pools lack room, where that is not for a low fraction."""
+    """Return the root with the signature for what is special about its memory: why pools lack room, which graphs."""
     cause = cause_of(choice)
-    why = _sums(cause, evidence, given).why if cause and cause.kind == "oom.gpu.kv_pool" else ""
-    return situated(root, ask, why) if why else root
+    special = situation(cause.kind, _sums(cause, evidence, given), evidence.progress) if cause else ""
+    return situated(root, ask, special) if special else root
 
 
 def _sums(cause: Cause, evidence: Evidence, given: Given) -> Sums:

@@ -37,6 +37,11 @@ def reserve(progress: Progress, asked: float | None) -> float:
     return round(max(total - done - 1, 0) * each + SERVING, 2)
 
 
+def of_prefill(progress: Progress) -> bool:
+    """Say whether the graphs that were captured last are those of prefill."""
+    return "prefill" in (_newest(progress, "tqdm_capture") or _newest(progress, "graph_begin"))
+
+
 def _newest(progress: Progress, mark: str) -> Mapping[str, Any]:
     found = progress.facts.get(mark, {})
     return next(reversed(found.values()), {})

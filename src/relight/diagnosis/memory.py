@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 from typing import Any
 
-from relight.diagnosis.graphs import SERVING, reserve, to_come
+from relight.diagnosis.graphs import SERVING, of_prefill, reserve, to_come
 from relight.logs.progress import Progress
 from relight.words.settings import Repair
 
@@ -47,6 +47,8 @@ OFFLOAD = "cpu-offload-gb"
 CAPTURE, DRAFTING, WEIGHTS = "oom.gpu.graph_capture", "oom.gpu.draft", "oom.gpu.weights"
 STATES, TAKEN, FULL = "states", "taken", "full"
 """Why no fraction gives the KV pool room: signatures ask for them as if they were phases."""
+PREFILL = "prefill graphs"
+"""What was captured, for signatures that ask for it in the same way."""
 UP = {"oom.gpu.kv_pool", "oom.gpu.mamba_cache", "oom.gpu.kv_runtime"}
 PROPORTIONAL = {CAPTURE, "oom.gpu.activation"}
 """What asks for memory in proportion to the requests or tokens that are worked on at once."""
@@ -155,6 +157,13 @@ def _second(progress: Progress, mark: str) -> float | None:
     first = progress.first.get(mark, {})
     values = [_number(f.get("avail")) for rank, f in progress.facts.get(mark, {}).items() if f is not first[rank]]
     return min((v for v in values if v is not None), default=None)
+
+
+def situation(kind: str, found: Sums, progress: Progress) -> str:
+    """Return what signatures may ask for beside the kind, "" where nothing is special."""
+    if kind == CAPTURE:
+        return PREFILL if of_prefill(progress) else ""
+    return found.why if kind == "oom.gpu.kv_pool" else ""
 
 
 def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
