@@ -11,7 +11,7 @@ ARGV = ("--model-path", "m", "--tp", "8", "--attention-backend", "fa3")
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("filling", [" ", "a", "a ", "A_", "(", " --a-b", "1", "TypeError('", "not supported "])
+@pytest.mark.parametrize("filling", [" ", "a", "a ", "A_", "(", "[", " --a-b", "1", "TypeError('", "not supported "])
 @pytest.mark.parametrize("start", ["RuntimeError: backend ", "ValueError: --tp-size must be ", "the server crashed: "])
 def test_a_very_wide_message_is_read_at_once(start: str, filling: str) -> None:
     text = start + filling * (40_000 // len(filling)) + " is not supported"

@@ -61,12 +61,11 @@ def off(made: Attempt) -> set[str]:
 
 
 @pytest.mark.parametrize("guilty", NAMES)
-def test_one_of_seven_levers_is_found_in_six_launches_and_most_of_the_others_are_kept(guilty: str) -> None:
+def test_one_of_seven_levers_is_found_in_eight_launches_and_the_others_are_kept(guilty: str) -> None:
     attempts = run(lambda on: on[guilty] is not None)
 
-    assert len(attempts) <= 6
-    assert guilty in off(attempts[-1])
-    assert len(off(attempts[-1])) <= 2
+    assert len(attempts) <= 8
+    assert off(attempts[-1]) == {guilty}
 
 
 @pytest.mark.parametrize("guilty", [("comm", "chunks"), ("spec", "overlap"), ("radix", "graphs")])
@@ -74,7 +73,7 @@ def test_two_levers_each_of_which_is_enough_to_fail_are_found_without_trying_eve
     attempts = run(lambda on: any(on[name] is not None for name in guilty))
 
     assert attempts[-1].outcome == "healthy"
-    assert len(attempts) <= 12
+    assert len(attempts) <= 13
 
 
 @pytest.mark.parametrize("guilty", [("comm", "chunks"), ("spec", "overlap"), ("radix", "graphs")])
@@ -93,7 +92,7 @@ def test_what_is_known_to_fail_without_a_word_is_left_away_first() -> None:
 
 
 def test_a_launch_says_among_which_suspects_it_shows_the_cause_to_be() -> None:
-    book = replace(BOOK, levers=(lever("dear", variant({"moe-runner-backend": "x"}), "off", keep=9), *BOOK.levers))
+    book = replace(BOOK, levers=(lever("dear", variant({"moe-runner-backend": "x"}), "off", keep=30), *BOOK.levers))
     failed = attempt(launch(book, world=WITH_AREAS), "crashed", unnamed())
 
     step = plan(book, failed, world=WITH_AREAS).step

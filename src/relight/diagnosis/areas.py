@@ -351,6 +351,9 @@ def _steers(area: Area, change: Repair) -> bool:
 
 
 def _repeated(repair: Repair, others: Sequence[Repair]) -> bool:
-    """Say whether a repair does what another does already, but for what it leaves away beside it."""
-    same = (r for r in others if r.set == repair.set and r.set_env == repair.set_env)
+    """Say whether a repair does what another does already, but for what it leaves away beside it.
+
+    Another value of the same variables is no other repair: the signature knows better how much is needed.
+    """
+    same = (r for r in others if r.set == repair.set and r.set_env.keys() == repair.set_env.keys())
     return any(repair.set or repair.set_env or set(r.unset) & set(repair.unset) for r in same)

@@ -135,7 +135,7 @@ def read_attempt(found: list[Record], phases: Sequence[PhasePattern]) -> Evidenc
         remark = rec.line.offset < 0
         evidence.phases.append(_before_the_stop(evidence) if remark else _phase_now(evidence, rec))
         if rec.body.strip():
-            evidence.served = evidence.served or any(regex.search(rec.line.text) for regex in routine)
+            evidence.served = evidence.served or any(regex.search(bounded(rec.line.text)) for regex in routine)
         reader.feed(rec)
         if rec.number not in reader.taken and any(mark.id == "command" for mark in evidence.progress.read(rec)):
             evidence.commands.add(rec.number)

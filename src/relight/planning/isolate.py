@@ -20,7 +20,7 @@ from relight.planning.lessons import Lesson
 from relight.planning.suspects import Cure, Suspect, names_nothing, suspects_of
 from relight.words.attempt import Attempt
 
-LAUNCH = 0.45
+LAUNCH = 0.2
 """What a launch may cost, in levers of middling worth."""
 PAIR = 0.2
 """How much less likely two are to blame than one."""

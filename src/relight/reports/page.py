@@ -181,7 +181,8 @@ def _source_notes(diagnosis: Diagnosis) -> list[str]:
 
 
 def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) -> list[str]:
-    lines: list[str] = []
+    # What a person knows better than any remedy (which address, which size) comes before the remedies.
+    lines = wrap(diagnosis.next, width, "help: ") if diagnosis.next and diagnosis.action == "change" else []
     mending = [r for r in diagnosis.repairs if not r.telling]
     # A line that only says there is one more would take the place of that one.
     most = _MOST_REPAIRS + (len(mending) == _MOST_REPAIRS + 1)
@@ -227,7 +228,7 @@ def _done(diagnosis: Diagnosis) -> list[str]:
             f"else a person has to: {diagnosis.next}" if diagnosis.repairs else f"a person has to: {diagnosis.next}"
         ]
     said = [_ACTIONS[diagnosis.action]] if diagnosis.action in _ACTIONS else []
-    return [*said, *([diagnosis.next] if diagnosis.next else [])]
+    return [*said, *([diagnosis.next] if diagnosis.next and diagnosis.action != "change" else [])]
 
 
 def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:

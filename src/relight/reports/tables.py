@@ -93,9 +93,15 @@ def effective_blocks(record: Record) -> tuple[Block, ...]:
     rows = [((Code(f"--{n}"),), (value(v),), (value(resolved[_field(n)]),)) for n, v in differ.items()]
     rows += [((Code(f"--{n}"),), ("not given",), (value(resolved[_field(n)]),)) for n in _dropped(record, resolved)]
     same = len(given) - len(differ)
-    said = f"{count(same, 'flag is', 'flags are')} in effect as given."
+    # A process that ended only said what it took; what a live one says is in effect.
+    held = f"{count(same, 'flag is', 'flags are')} in effect" if record.final else _taken(same)
+    said = f"{held} as given."
     table = Table("Where they differ", ("flag", "given", "in effect"), tuple(rows))
     return (Para((said,)), table) if rows else (Para((said,)),)
+
+
+def _taken(many: int) -> str:
+    return f"{count(many, 'flag was', 'flags were')} taken by the engine"
 
 
 def _resolved(record: Record) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ _KEPT = "\xa0"
 _SHORTEST = 12
 _LONG = 60
 _MOST_PIECES = 8
+PIECES_OF_CONTEXT = 3
 
 
 def block(part: Block, width: int) -> list[str]:
@@ -194,16 +195,22 @@ def _underline(head: str, start: int, end: int, note: str, width: int) -> list[s
 
 
 def fit(row: Row, room: int) -> tuple[list[str], tuple[tuple[int, int, str], ...]]:
-    """Break a marked row that is too long, marks moved to the last piece; cut another one."""
+    """Break a row that is too long, marks moved to the last piece; one without marks is cut after a few pieces."""
     text = _cut(row.text.replace("\t", " "), room * _MOST_PIECES)
     if len(text) <= room:
         return [text], row.marks
-    if not row.marks:
-        return [text[: room - 3] + "..."], ()
     indent = text[: len(text) - len(text.lstrip())]
     pieces = textwrap.wrap(text.lstrip(), room, initial_indent=indent, break_on_hyphens=False)
+    if not row.marks:
+        return _first(pieces, room), ()
     last = len(pieces[-1].rstrip())
     return pieces, ((0, last, row.marks[-1][2]),)
+
+
+def _first(pieces: list[str], room: int) -> list[str]:
+    """Return a few pieces of a line of context; what is left out shows."""
+    kept = pieces[:PIECES_OF_CONTEXT]
+    return [*kept[:-1], kept[-1][: room - 4] + " ..."] if len(kept) < len(pieces) else kept
 
 
 def _cut(text: str, most: int) -> str:
