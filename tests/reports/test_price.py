@@ -68,3 +68,26 @@ def test_a_run_that_begins_elsewhere_says_that_an_earlier_one_spoke_against_what
     told = " ".join(text.render(replace(record, asked=asked, attempts=(first, *record.attempts[1:]))).split())
 
     assert "What an earlier run learned speaks against the settings as asked (--forget drops it)." in told
+
+
+def moved(*lost: str) -> str:
+    """Return the page of a run whose healthy launch moved spec and sym at once, of which `lost` stayed moved."""
+    levers = (LeverState("spec", 1, None if "spec" in lost else 1), LeverState("sym", 1, None if "sym" in lost else 1))
+    record = with_levers(*levers)
+    failed, last = record.attempts[-2:]
+    ends = (
+        replace(failed, outcome="crashed", choice={"spec": 1, "sym": 1}),
+        replace(last, choice={"spec": None if "spec" in lost else 1, "sym": None if "sym" in lost else 1}),
+    )
+    return " ".join(text.render(replace(record, attempts=(*record.attempts[:-2], *ends))).split())
+
+
+def test_of_levers_given_up_at_once_one_may_be_innocent_and_how_to_try_it_is_told() -> None:
+    said = moved("spec", "sym")
+
+    assert "Spec and sym were changed in one launch: one of them alone may have been what it took." in said
+    assert "win_back = 2 under [budget]" in said
+
+
+def test_a_lever_given_up_alone_was_what_it_took() -> None:
+    assert "were changed in one launch" not in moved("spec")

@@ -8,7 +8,7 @@ from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Sect
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.holders import holders
-from relight.reports.price import healthy_attempt
+from relight.reports.price import healthy_attempt, moved_together
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
 from relight.reports.verdict import AND_NEXT, furthest, last_launch, out_of_time
@@ -64,7 +64,7 @@ def _healthy(record: Record) -> list[Block]:
     final = healthy_attempt(record)
     if final:
         blocks += [_altered(change) for change in final.changes if change.alters_answers]
-        blocks += _differs(diff(asked_of(record), final.settings))
+        blocks += [*_differs(diff(asked_of(record), final.settings)), *_unproven(record)]
     return blocks
 
 
@@ -101,6 +101,18 @@ def _differs(edits: tuple[Edit, ...]) -> list[Block]:
     if not edits:
         return []
     return [Para(("To start there next time, put what was changed (named at the top) into the playbook.",))]
+
+
+def _unproven(record: Record) -> list[Block]:
+    """Name levers of which one may have been given up for nothing, and how to have it tried."""
+    levers = moved_together(record)
+    if not levers:
+        return []
+    said = (
+        f"{listed(list(levers))} were changed in one launch: one of them alone may have been what it took. "
+        f"`win_back = {len(levers)}` under `[budget]` tries each as asked again (a try stops the healthy server)."
+    )
+    return [Para(sentence(said))]
 
 
 def _failed(record: Record) -> list[Block]:

@@ -58,6 +58,19 @@ def healthy_attempt(record: Record) -> Attempt | None:
     return next((a for a in reversed(record.attempts) if a.outcome == "healthy"), None)
 
 
+def moved_together(record: Record) -> tuple[str, ...]:
+    """Return levers that moved in one launch, the healthy one: one of them alone may have been what it took."""
+    final = healthy_attempt(record)
+    launched = [a for a in record.attempts if a.launched]
+    before = launched[launched.index(final) - 1] if final in launched[1:] else None
+    if final is None or before is None:
+        return ()
+    moved = tuple(name for name, position in final.choice.items() if before.choice.get(name) != position)
+    lost = {lever.name for lever in record.final.levers if lever.kept != lever.requested} if record.final else set()
+    given = tuple(name for name in moved if name in lost)
+    return given if len(given) > 1 else ()
+
+
 def given_up(changes: Sequence[Repair]) -> dict[str, list[str]]:
     """Return what the changes on the way cost, each thing once, with the edits that cost it.
 
