@@ -11,7 +11,7 @@ from heapq import nlargest
 from itertools import combinations, islice, product
 from math import inf, isfinite, prod
 from operator import and_
-from statistics import mean
+from statistics import mean, median
 from typing import TypeAlias
 
 from relight.planning.ground import Node
@@ -21,7 +21,11 @@ from relight.planning.suspects import Cure, Suspect, names_nothing, suspects_of
 from relight.words.attempt import Attempt
 
 LAUNCH = 0.2
-"""What a launch may cost, in levers of middling worth."""
+"""What a launch may cost, in levers of the least worth: of two that are cheap one is not given up for nothing."""
+LAUNCH_TOGETHER = 0.45
+"""The same, in levers of middling worth, once no suspect can be to blame alone: then there are many ways."""
+LEAST_WORTH = 0.25
+"""Of the middling worth: what is worth less than this says nothing about what a launch is worth."""
 PAIR = 0.2
 """How much less likely two are to blame than one."""
 NOTHING = 0.1
@@ -188,8 +192,11 @@ class Isolation:
     @cached_property
     def _price(self) -> float:
         alone = any(len(guilt) == 1 for case in self._cases for guilt, _ in case.guilts)
-        few = min(1.0, len(self._suspects) / MANY) ** 4 if alone else 1.0
-        return few * LAUNCH * mean([lever.keep for lever in self.history.ground.levers] or [1.0])
+        worth = [lever.keep for lever in self.history.ground.levers] or [1.0]
+        if not alone:
+            return LAUNCH_TOGETHER * mean(worth)
+        few = min(1.0, len(self._suspects) / MANY) ** 4
+        return few * LAUNCH * max(min(worth), LEAST_WORTH * median(worth))
 
 
 def _guilts(suspects: Sequence[Suspect]) -> Iterator[tuple[Guilt, float]]:
