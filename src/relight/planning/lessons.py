@@ -30,8 +30,7 @@ CONFIRMED_ONCE = 0.8
 CONTRADICTED = 1.5
 # So many failures of one kind, each blamed on another value, say that the blame is wrong.
 MANY = 5
-UNRECOGNIZED = "args.unrecognized"
-LACKING = "kernel.unsupported_arch"
+UNRECOGNIZED, LACKING = "args.unrecognized", "kernel.unsupported_arch"
 KNOWN = 0.85
 # What an attempt changed that got past a failure, where it changed little.
 LITTLE = 4
