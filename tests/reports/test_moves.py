@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from relight.reports.moves import with_moves
+from relight.reports.steps import steps
 from relight.reports.verdict import furthest, verdict
 from relight.words.attempt import Attempt, Outcome, Phase, Record
 from relight.words.settings import Repair, Settings
@@ -76,3 +77,13 @@ def test_a_run_that_goes_on_says_where_it_is(attempt: Attempt | None, said: str)
     running = replace(record(*(() if attempt is None else (attempt,))), state="running")
 
     assert said in "".join(str(part) for part in verdict(running))
+
+
+def test_a_lever_whose_variant_a_repair_overwrites_moved_in_name_only() -> None:
+    triton = Repair(set={"moe-runner-backend": "triton"}, why="it runs on every GPU", origin="signature")
+    off = replace(launch(1), choice={"experts": None}, settings=Settings({"tp-size": 8}))
+    same = replace(launch(2), choice={"experts": 1}, settings=Settings({"tp-size": 8, "moe-runner-backend": "triton"}))
+    asked = replace(same, settings=Settings({"tp-size": 8, "moe-runner-backend": "cutlass"}))
+
+    assert steps(record(off, replace(same, changes=(triton,))))[-1].moved == ()
+    assert steps(record(off, asked))[-1].moved == ("experts from off to variant 1",)

@@ -51,7 +51,17 @@ def _step(attempt: Attempt, before: Attempt | None, asked: Settings) -> Step:
         return Step(attempt, None, diff(asked, attempt.settings), reasons=attempt.changes)
     edits = diff(before.settings, attempt.settings)
     new = tuple(c for c in attempt.changes if c not in before.changes)
-    return Step(attempt, before, edits, diff(asked, attempt.settings), new, _moved(before, attempt))
+    moved = () if _all_repaired(before.settings, attempt.settings, new) else _moved(before, attempt)
+    return Step(attempt, before, edits, diff(asked, attempt.settings), new, moved)
+
+
+def _all_repaired(before: Settings, now: Settings, new: Sequence[Repair]) -> bool:
+    """Say whether repairs explain every change: a lever whose variant one of them overwrites moved in name only."""
+    repairs = [c for c in new if c.origin != "lever"]
+    flags = {n for n in {*before.flags, *now.flags} if before.flags.get(n) != now.flags.get(n)}
+    variables = {n for n in {*before.env, *now.env} if before.env.get(n) != now.env.get(n)}
+    named = frozenset[str]().union(*(c.names for c in repairs))
+    return bool(repairs) and flags <= named and variables <= frozenset[str]().union(*(c.variables for c in repairs))
 
 
 def _moved(before: Attempt, now: Attempt) -> tuple[str, ...]:
