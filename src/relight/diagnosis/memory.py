@@ -126,9 +126,16 @@ def sums(
     if up is None:
         return Sums()
     if not up:
-        more = to_come(progress, _number(facts.get("asked_gib"))) if kind == CAPTURE else None
+        more = _to_come(kind, facts, progress)
         return _with_reserve(_lower(facts, room, more), _beyond(kind, facts, progress, drafts=drafts), room)
     return _stated(facts, room) or _beyond_the_fraction(room, progress) or _raise(room)
+
+
+def _to_come(kind: str, facts: Mapping[str, Any], progress: Progress) -> tuple[float, str] | None:
+    """Return the GiB that the failing step would have asked for next, with words for it, None where nothing says so."""
+    if kind == DRAFTING:
+        return _of_the_target(facts, progress)
+    return to_come(progress, _number(facts.get("asked_gib"))) if kind == CAPTURE else None
 
 
 def _left_over(before: float | None, progress: Progress) -> float | None:
@@ -150,6 +157,21 @@ def _rest_of_draft(facts: Mapping[str, Any], progress: Progress) -> float:
     begun, free = _second(progress, "load_begin"), _number(facts.get("free_gib"))
     taken = begun - free if begun is not None and free is not None else 0.0
     return max(DRAFT - max(taken, 0.0), 0.0)
+
+
+def _of_the_target(facts: Mapping[str, Any], progress: Progress) -> tuple[float, str] | None:
+    """Return the GiB a draft model still asks for that is loaded as a second target, with words for it.
+
+    It is one where a piece of it is larger than the whole of what drafts are.
+    """
+    begun, ended = _second(progress, "load_begin"), _second(progress, "load_end")
+    before, after = _least(progress, "load_begin", "avail"), _least(progress, "load_end", "avail")
+    asked, free = _number(facts.get("asked_gib")), _number(facts.get("free_gib"))
+    if ended is not None or before is None or after is None or asked is None or free is None or asked <= DRAFT:
+        return None
+    more = before - after - asked - max((begun or free) - free, 0.0)
+    words = f"; a draft with pieces of that size is as large as the target, and some {more:.1f} GiB more of it follow"
+    return (more, words) if more > 0 else None
 
 
 def _second(progress: Progress, mark: str) -> float | None:

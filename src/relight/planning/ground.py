@@ -1,7 +1,7 @@
 """The ground a search moves on: nodes, the settings they stand for, and what they give up."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import ne
 from typing import Any, TypeAlias
@@ -20,6 +20,7 @@ from relight.words.step import Candidate
 
 Price: TypeAlias = tuple[int, float, float, int]
 Touched: TypeAlias = dict[tuple[str, bool], Any]
+Marks: TypeAlias = frozenset[tuple[tuple[str, bool], Any]]
 TRUST: Mapping[Origin, int] = {
     "operator": 0, "message": 1, "source": 2, "memory": 3, "signature": 4, "lever": 5, "isolation": 6,
 }  # fmt: skip
@@ -28,6 +29,10 @@ TRUST: Mapping[Origin, int] = {
 WEIGHT: Mapping[Origin, float] = {
     "operator": 0.1, "message": 0.25, "source": 0.25, "memory": 0.25, "signature": 0.5, "lever": 1.0, "isolation": 1.0,
 }  # fmt: skip
+
+
+# A repair that gives up nothing and was seen to get past its failure costs no more than that it might not matter.
+HELPED = 0.2
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Ground:
-    """One playbook in one world, prepared for a search."""
+    """One playbook in one world, prepared for a search. `helped` are changes that were seen to get past a failure."""
 
     playbook: Playbook
     world: World
@@ -75,6 +80,7 @@ class Ground:
     guard: Guard
     positions: tuple[tuple[int | None, ...], ...]
     unfit: Mapping[tuple[int, int], str]
+    helped: frozenset[Marks] = frozenset()
     _readings: dict[int, Reading] = field(default_factory=dict, compare=False)
     _findings: dict[tuple[str, equal.Plain], tuple[Finding, ...]] = field(default_factory=dict, compare=False)
     _broken: dict[int, Broken] = field(default_factory=dict, compare=False)
@@ -132,10 +138,16 @@ class Ground:
             price: Price = (0, 0.0, 0.0, len(flags) + len(env))
             if isinstance(change, Repair):
                 alters = int(change.alters_answers or self.guard.alters_answers(change))
-                price = (alters, change.cost * WEIGHT[change.origin], TRUST[change.origin], price[3])
+                likely = HELPED if frozenset(named.items()) in self.helped else 1.0
+                price = (alters, change.cost * WEIGHT[change.origin] * likely, TRUST[change.origin], price[3])
             # The change is kept beside its reading, so that its id stays its own.
             self._readings[id(change)] = Reading(change, named, price)
         return self._readings[id(change)]
+
+    def with_helped(self, repairs: Iterable[Repair]) -> "Ground":
+        """Return this ground where `repairs` are known to have got past a failure."""
+        helped = frozenset(frozenset(self._read(r).touched.items()) for r in repairs)
+        return replace(self, helped=helped, _readings={}) if helped else self
 
     def lost(self, node: Node, touched: Touched) -> float:
         """Return what a node gives up of the levers, repairs that undo a variant included."""
@@ -193,7 +205,8 @@ class Ground:
 
     def price(self, node: Node, touched: Touched) -> Price:
         """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
-        alters, cost, trust, size = 0, self.lost(node, touched), 0.0, self._moved(node)
+        moved = self._moved(node)
+        alters, cost, trust, size = 0, self.lost(node, touched), float(moved * TRUST["lever"]), moved
         for repair in node.repairs:
             more = self._read(repair).price
             alters, cost, trust, size = alters + more[0], cost + more[1], trust + more[2], size + more[3]

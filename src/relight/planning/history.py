@@ -1,8 +1,8 @@
 """What the attempts of a run say, before anything is concluded from them."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relight.planning.equal import Key, equal_resolved, key
@@ -10,7 +10,7 @@ from relight.planning.ground import Ground
 from relight.planning.names import View
 from relight.words.attempt import Attempt, Record
 from relight.words.diagnosis import Cause
-from relight.words.settings import Settings
+from relight.words.settings import Repair, Settings
 from relight.words.step import Answer, Candidate
 
 FAILED = frozenset({"crashed", "hung", "sick", "rejected"})
@@ -123,6 +123,29 @@ class History:
         mine = (settings, answer.resolved)
         parser = self.ground.world.parser
         return theirs is not None and equal_resolved((attempt.settings, theirs.resolved), mine, parser)
+
+
+def history_of(record: Record, ground: Ground) -> History:
+    """Return the history of a record on a ground that knows which repairs got past a failure."""
+    history = History(record, ground)
+    return replace(history, ground=ground.with_helped(_helped(history)))
+
+
+def _helped(history: History) -> Iterator[Repair]:
+    """Yield the repairs that give up nothing and were all that changed before another failure came, no earlier."""
+    for attempt in history.failures:
+        free = [r for r in attempt.diagnosis.repairs if not r.gives_up] if attempt.diagnosis and attempt.launched else ()
+        for repair in free:
+            wanted = key(attempt.settings.changed(repair), history.ground.world.parser)
+            tries = [a for a in (*history.tried.get(wanted, ()), *history.healthy) if history.key(a) == wanted]
+            if any(_got_past(attempt, later, history) for later in tries):
+                yield repair
+
+
+def _got_past(attempt: Attempt, later: Attempt, history: History) -> bool:
+    if not later.launched or later.outcome == "healthy":
+        return later.outcome == "healthy"
+    return not _alike(attempt, later) and reached(later, history) >= reached(attempt, history) >= 0
 
 
 def _alike(one: Attempt, other: Attempt) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from relight.planning import passing, win_back
 from relight.planning.choose import Choice, choose
 from relight.planning.ground import Ground, ground_of
-from relight.planning.history import History, of_weights
+from relight.planning.history import History, history_of, of_weights
 from relight.planning.lessons import Lesson, lessons_of
 from relight.planning.options import in_short, options_of
 from relight.planning.search import Found
@@ -28,7 +28,7 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
     Raise UsageError for a flag that no version of the engine knows, before anything was launched.
     """
     ground = ground_of(playbook, world)
-    history = History(record, ground)
+    history = history_of(record, ground)
     if not history.launches:
         refuse_typos(playbook, world, ground)
     lessons = lessons_of(history)
@@ -39,13 +39,13 @@ def next_step(record: Record, playbook: Playbook, world: World) -> Plan:
 
 def options_now(record: Record, playbook: Playbook, world: World) -> tuple[Option, ...]:
     """Return every way the settings could be changed and what became of it, as the record stands."""
-    history = History(record, ground_of(playbook, world))
+    history = history_of(record, ground_of(playbook, world))
     return options_of(history, lessons_of(history))
 
 
 def next_win(record: Record, playbook: Playbook, world: World) -> Launch | None:
     """Return the launch that tries to win a dropped lever back after a healthy attempt, None if none is left."""
-    history = History(record, ground_of(playbook, world))
+    history = history_of(record, ground_of(playbook, world))
     return win_back.win(history, lessons_of(history)) if history.healthy else None
 
 

@@ -159,7 +159,7 @@ class Search:
             for lesson in self.lessons
             for t in lesson.core
             if t.op in {"<=", ">="}
-            and all(terms.holds(o, view, self.ground.names) for o in lesson.core if o.name != t.name)
+            and all(terms.holds(o, view, self.ground.names) for o in lesson.terms if o.name != t.name)
         ]
         kinds, sides = Counter(lesson.kind for _, lesson in found), Counter((t.name, t.op) for t, _ in found)
         proposed = [

@@ -18,6 +18,8 @@ NEAR = 6.0
 """So much likelier is what steers the place a failure showed."""
 BLAMED = 2.0
 """So much likelier is what failures of the kind are blamed on."""
+OWN = 12.0
+"""So much likelier is what the failure's own signature would change: its remedies are for this very failure."""
 SAID = frozenset({"message", "source", "memory"})
 MEMORY = "oom"
 
@@ -112,7 +114,15 @@ def _with_kernels(lever: int, ground: Ground) -> tuple[int | None, ...]:
 def _changed(repairs: Sequence[Repair], cause: Cause | None, ground: Ground, bits: Iterator[int]) -> Suspect:
     cures = tuple(Cure(1 << next(bits), r.cost * WEIGHT[r.origin], repair=r) for r in repairs)
     alters = any(r.alters_answers or ground.guard.alters_answers(r) for r in repairs)
-    return Suspect(_odds(repairs[0].names | repairs[0].variables, cause, ground), cures, alters)
+    odds = _odds(repairs[0].names | repairs[0].variables, cause, ground)
+    return Suspect(odds * (OWN if any(_own(r, cause, ground) for r in repairs) else 1.0), cures, alters)
+
+
+def _own(repair: Repair, cause: Cause | None, ground: Ground) -> bool:
+    """Say whether a repair is a remedy of the signature that named the failure, not one of the place it showed."""
+    found = (s.remedies for s in ground.world.knowledge.signatures if cause and s.id == cause.signature)
+    touched = repair.names | repair.variables
+    return any(touched == {*r.set, *r.add, *r.scale, *r.unset, *r.set_env, *r.unset_env} for rs in found for r in rs)
 
 
 def _repairs(history: History, attempts: Sequence[Attempt]) -> Iterator[Repair]:
