@@ -67,19 +67,24 @@ def test_two_servers_on_different_cards_of_one_host_at_once(world: World) -> Non
     assert said[0].document["run"] in same.err
 
 
-def test_wait_waits_until_the_cards_are_free(world: World) -> None:
+def test_wait_waits_until_the_cards_are_free_and_their_memory_is_back(world: World) -> None:
     world.write("plain.toml", playbook())
-    first = world.ask("deploy", "plain.toml", "--host", "box")
-    waiting = world.client.start("deploy", "plain.toml", "--host", "box", "--wait", "--format", "json",
-                                 "--events", "waiting.jsonl", stdout=subprocess.PIPE)  # fmt: skip
-    assert wait_until(lambda: "probed" in _text(world.folder / "waiting.jsonl"))
-    assert waiting.poll() is None
+    world.write("late.scenario.toml", 'title = "memory that comes back late"\nrelease = 3.0\n')
+    with world.client.lab("late.scenario.toml") as reached:
+        world.host("late", **reached)
+        first = world.ask("deploy", "plain.toml", "--host", "late")
+        waiting = world.client.start("deploy", "plain.toml", "--host", "late", "--wait", "--format", "json",
+                                     "--events", "waiting.jsonl", stdout=subprocess.PIPE)  # fmt: skip
+        assert wait_until(lambda: "probed" in _text(world.folder / "waiting.jsonl"))
+        assert waiting.poll() is None
 
-    assert world.ask("stop", first.document["run"]).status == 0
-    out, err = waiting.communicate(timeout=90)
-    done = world.client.checked(["deploy"], waiting.returncode, out, err)
+        assert world.ask("stop", first.document["run"]).status == 0
+        out, err = waiting.communicate(timeout=90)
+        done = world.client.checked(["deploy"], waiting.returncode, out, err)
+        again = world.ask("deploy", "plain.toml", "--host", "late", "--replace", "--set", "context-length=4096")
+        stopped = world.ask("stop", again.document["run"]).status
 
-    assert (done.status, world.ask("stop", done.document["run"]).status) == (0, 0)
+    assert (done.status, again.status, stopped) == (0, 0, 0), done.err + again.err
 
 
 def test_a_log_is_followed_until_its_server_ends(world: World) -> None:

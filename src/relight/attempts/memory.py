@@ -1,6 +1,7 @@
 """Is the memory of the cards back? Pure: what the cards said before our first attempt against what they say now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from relight.words.host import Gpu
 
@@ -21,6 +22,12 @@ def held(before: Sequence[Gpu], now: Sequence[Gpu], ours: Mapping[int, str]) -> 
         for gpu in now
         if gpu.index in old and _excess(old[gpu.index], gpu, ours) > SLACK
     )
+
+
+def without(gpu: Gpu, ours: Container[int]) -> Gpu:
+    """Return a card without the memory that processes of ours hold: it comes back when they end."""
+    own = sum(p.memory for p in gpu.processes if p.pid in ours)
+    return replace(gpu, memory_used=max(gpu.memory_used - own, 0))
 
 
 def _excess(before: Gpu, now: Gpu, ours: Mapping[int, str]) -> int:

@@ -127,10 +127,11 @@ def _dirt(site: Site, failed: Sequence[int]) -> tuple[str, ...]:
 
 def _dirt_on(site: Site, host: Host, rank: int, failed: Sequence[int]) -> tuple[str, ...]:
     left = host.clean([site.attempt_id(n, rank) for n in failed]) if failed else ()
+    used = cards(site, host)
     ours = {p.pid: p.ours for p in host.processes() if p.ours}
     return (
         *(f"{item.kind} {item.what}: {item.why or 'still there'}" for item in left),
-        *held(seen_before(site, host), host.gpus(), ours),
+        *held([gpu for gpu in seen_before(site, host) if gpu.index in used], host.gpus(), ours),
     )
 
 

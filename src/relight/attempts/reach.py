@@ -8,6 +8,7 @@ from typing import Any
 from relight.attempts.asked import asked_settings, called
 from relight.attempts.busy import busy
 from relight.attempts.learn import recall
+from relight.attempts.memory import without
 from relight.attempts.site import Known, Site
 from relight.hosts.nodes import Nodes
 from relight.hosts.values import HostError, HostFacts
@@ -55,7 +56,7 @@ def reach(site: Site) -> Known:
 def _known(site: Site, facts: HostFacts, pool: ThreadPoolExecutor) -> Known:
     """Ask at once what each starts a program on the host, and needs none of the others."""
     asked_version, asked_parser = pool.submit(_version, site), pool.submit(_parser, site)
-    seen = pool.submit(lambda: _baseline(site) or site.host.gpus())
+    seen = pool.submit(lambda: _baseline(site) or _before(site))
     version = _alike(site, asked_version.result())
     parser, fault = asked_parser.result()
     return Known(facts, seen.result(), version or (parser.version if parser else None), parser, fault)
@@ -129,6 +130,13 @@ def _interpreter(site: Site) -> None:
 def _baseline(site: Site) -> tuple[Gpu, ...]:
     stored = site.record.environment.get("gpus", ())
     return tuple(g if isinstance(g, Gpu) else _gpu(g) for g in stored)
+
+
+def _before(site: Site) -> tuple[Gpu, ...]:
+    """Return the cards as they will be once the servers of earlier runs are gone: this run may take their place."""
+    ours = {host.spec.name: {p.pid for p in host.processes() if p.ours} for host in site.nodes}
+    first = next(iter(ours))
+    return tuple(without(gpu, ours.get(gpu.node or first, ())) for gpu in site.host.gpus())
 
 
 def _gpu(stored: Mapping[str, Any]) -> Gpu:

@@ -134,8 +134,8 @@ def history_of(record: Record, ground: Ground) -> History:
 def _helped(history: History) -> Iterator[Repair]:
     """Yield the repairs that give up nothing and were all that changed before another failure came, no earlier."""
     for attempt in history.failures:
-        free = [r for r in attempt.diagnosis.repairs if not r.gives_up] if attempt.diagnosis and attempt.launched else ()
-        for repair in free:
+        proposed = attempt.diagnosis.repairs if attempt.diagnosis and attempt.launched else ()
+        for repair in (r for r in proposed if not r.gives_up):
             wanted = key(attempt.settings.changed(repair), history.ground.world.parser)
             tries = [a for a in (*history.tried.get(wanted, ()), *history.healthy) if history.key(a) == wanted]
             if any(_got_past(attempt, later, history) for later in tries):

@@ -18,7 +18,7 @@ NEAR = 6.0
 """So much likelier is what steers the place a failure showed."""
 BLAMED = 2.0
 """So much likelier is what failures of the kind are blamed on."""
-OWN = 12.0
+OWN = 24.0
 """So much likelier is what the failure's own signature would change: its remedies are for this very failure."""
 SAID = frozenset({"message", "source", "memory"})
 MEMORY = "oom"
