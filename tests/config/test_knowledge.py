@@ -1,11 +1,15 @@
 """The tables of flags, renames and facts that come with relight."""
 
+from pathlib import Path
+
 import pytest
 
 from relight.config import shipped
 from relight.config.facts import flag_facts, load_renames
 from relight.config.flag_tables import load_env, load_env_names, load_versions
 from relight.config.knowledge import load_knowledge
+from relight.config.memory import load_memory
+from relight.words.errors import UsageError
 from relight.words.knowledge import version_key
 
 FOLDER = shipped.engine()
@@ -127,3 +131,28 @@ def test_variables_that_went_away_are_known_for_the_versions_that_read_them() ->
 
     assert set(names) == {"0.5.9", "0.5.10", "0.5.23"}
     assert "SGLANG_ENABLE_SPEC_V2" in names["0.5.10"] - names["0.5.23"]
+
+
+def test_the_flags_of_memory_are_those_of_the_engine() -> None:
+    found = load_memory(FOLDER / "memory.toml", NAMES)
+
+    assert {found.fraction, found.offload, found.draft} <= NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('offload = "cpu-offload-gb"', "no 'fraction'"),
+        ('fraction = "mem-fraction-statik"', "did you mean 'mem-fraction-static'"),
+        ('fraction = "mem-fraction-static"\nspill = 3', "unknown key 'spill'"),
+        ('fraction = "mem-fraction-static"\ndraftless = 1', "draftless"),
+    ],
+)
+def test_a_wrong_file_of_memory_says_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "memory.toml"
+    file.write_text(text)
+
+    with pytest.raises(UsageError) as caught:
+        load_memory(file, NAMES)
+
+    assert said in str(caught.value)

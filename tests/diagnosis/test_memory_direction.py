@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from relight.config.knowledge import load_knowledge
 from relight.diagnosis.diagnose import diagnose
-from relight.diagnosis.memory import DOWN, FRACTION, UP
+from relight.diagnosis.memory import DOWN, UP
 from relight.logs.lines import split
 from relight.words.signature import Sample, Signature
 
 KNOWLEDGE = load_knowledge()
+FRACTION = KNOWLEDGE.memory.fraction
 # The pool had its share, and the card had less than that: there the share was too large.
 BEYOND_THE_CARD = {"oom-pools", "oom-states"}
 START = """[2026-11-29 10:00:00] server_args=ServerArgs(model_path='m', tp_size=1, mem_fraction_static={fraction})

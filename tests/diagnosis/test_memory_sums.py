@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from relight.config.knowledge import load_knowledge
 from relight.diagnosis.diagnose import diagnose
-from relight.diagnosis.memory import FRACTION
 from relight.logs.lines import split
 from relight.words.diagnosis import Cause, Diagnosis
 
 KNOWLEDGE = load_knowledge()
+FRACTION = KNOWLEDGE.memory.fraction
 AT = "[2026-11-29 10:00:00 TP0]"
 NO_POOL = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
 IN_CAPTURE = """Traceback (most recent call last):

@@ -7,6 +7,7 @@ from relight.config import shipped
 from relight.config.areas import load_areas
 from relight.config.facts import flag_facts, load_renames
 from relight.config.flag_tables import load_env, load_env_names, load_versions
+from relight.config.memory import load_memory
 from relight.config.phases import load_phases
 from relight.config.platforms import load_cards, load_platforms
 from relight.config.regexes import Regexes, remember, remembered
@@ -35,6 +36,7 @@ def load_knowledge(extra: Sequence[Path] = (), *, engine: str = "sglang") -> Kno
         env_names=load_env_names(folder),
         platforms=load_platforms(folder / "platforms.toml", known),
         cards=load_cards(folder / "cards.toml", known),
+        memory=load_memory(folder / "memory.toml", facts),
     )
     remember(known)
     return knowledge

@@ -14,18 +14,7 @@ from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.limits import limit_facts, limits_of
 from relight.diagnosis.match import Matcher, matcher
-from relight.diagnosis.memory import (
-    FRACTION,
-    MOST,
-    OFFLOAD,
-    Sums,
-    direction,
-    halvings,
-    memory_repairs,
-    right_way,
-    situation,
-    sums,
-)
+from relight.diagnosis.memory import MOST, Sums, direction, halvings, memory_repairs, right_way, situation, sums
 from relight.diagnosis.platform import platform_of
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
@@ -41,7 +30,6 @@ from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, Engine, L
 from relight.words.knowledge import Knowledge
 
 UNUSUAL = 5
-SPECULATION, DRAFTLESS = "speculative-algorithm", {None, "NGRAM"}
 LATE = 0.85
 """Confidence in a cause of which only the symptom is seen."""
 FOREIGN = 6
@@ -148,10 +136,11 @@ def _in_its_room(choice: Choice, root: Candidate, evidence: Evidence, given: Giv
 
 
 def _sums(cause: Cause, evidence: Evidence, given: Given) -> Sums:
-    fact = given.facts.get(FRACTION)
+    flags = given.memory
+    fact = given.facts.get(flags.fraction)
     most = fact.bounds[1] if fact and fact.bounds else MOST
-    drafts = given.in_effect(SPECULATION) not in DRAFTLESS
-    offloads = bool(given.in_effect(OFFLOAD))
+    drafts = given.in_effect(flags.draft) not in {None, *flags.draftless}
+    offloads = bool(given.in_effect(flags.offload))
     return sums(cause.kind, cause.facts, evidence.progress, _fraction(given), most, drafts=drafts, offloads=offloads)
 
 
@@ -163,13 +152,15 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
     # A condition that was read says more than the message that goes with it.
     stated = {} if reading.constraint else limit_facts(limits_of(root.text, given), given)
     facts = {**stated, **cause.facts, **summed.facts, **_spilled(summed, given), **halvings(cause.kind, cause.facts)}
-    blames = _blames((*cause.blames, *place.blamed), summed)
+    blames = _blames((*cause.blames, *place.blamed), summed, given.memory.fraction)
     cause = replace(cause, late=True, confidence=min(cause.confidence, LATE)) if place.late else cause
-    read = (*reading.repairs, *memory_repairs(summed, given.name(FRACTION)))
+    read = (*reading.repairs, *memory_repairs(summed, given.name(given.memory.fraction)))
     said = details(root, evidence, place.areas)
     own = (LogLine(root.record.number, root.record.body),) if place.compiled and not said else ()
     cause = replace(cause, summary=told(said or own, cause.summary))
-    repairs = right_way(repairs_for(root, facts, given, base.engine.version, read, place), up, summed)
+    repairs = right_way(
+        repairs_for(root, facts, given, base.engine.version, read, place), up, summed, given.memory.fraction
+    )
     return replace(
         base,
         verdict="failed",
@@ -189,17 +180,17 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
 
 def _spilled(summed: Sums, given: Given) -> dict[str, int]:
     """Return how many GB of weights have to be outside the card in all, where some more have to leave it."""
-    now, more = given.in_effect(OFFLOAD), summed.facts.get("spill_gib")
+    now, more = given.in_effect(given.memory.offload), summed.facts.get("spill_gib")
     return {} if more is None else {"offload_gb": more + (int(now) if isinstance(now, int | float) else 0)}
 
 
-def _blames(named: tuple[str, ...], summed: Sums) -> tuple[str, ...]:
+def _blames(named: tuple[str, ...], summed: Sums, fraction: str) -> tuple[str, ...]:
     """Return what is blamed: not the fraction where no value of it can help."""
-    return tuple(n for n in dict.fromkeys(named) if not (summed.hopeless and n == FRACTION))
+    return tuple(n for n in dict.fromkeys(named) if not (summed.hopeless and n == fraction))
 
 
 def _fraction(given: Given) -> float | None:
-    value = given.value(FRACTION)
+    value = given.value(given.memory.fraction)
     return float(value) if isinstance(value, int | float) else None
 
 

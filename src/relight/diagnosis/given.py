@@ -8,7 +8,7 @@ from typing import Any
 
 from relight.logs.marks import as_number
 from relight.words.argv import from_argv
-from relight.words.knowledge import FlagFact, Knowledge, Rename
+from relight.words.knowledge import FlagFact, Knowledge, MemoryFlags, Rename
 from relight.words.parser import HostParser
 from relight.words.platform import Platform
 from relight.words.settings import FlagValue
@@ -35,6 +35,7 @@ class Given:
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
     platform: Platform | None = None
     off: frozenset[str] = frozenset()
+    memory: MemoryFlags = field(default_factory=MemoryFlags)
 
     @cached_property
     def _by_dest(self) -> dict[str, str]:
@@ -102,7 +103,9 @@ def read_given(
     """Put together what is known of a command. `printed` is the log's own dump of its arguments, empty without one."""
     parser, names = knowledge.parser_for(version), knowledge.env_names_for(version)
     flags, fields, off = from_argv(argv, parser), _fields(printed), frozenset(_OFF.findall(printed))
-    return Given(flags, env, fields, parser, knowledge.renames, names, knowledge.facts, off=off)
+    return Given(
+        flags, env, fields, parser, knowledge.renames, names, knowledge.facts, off=off, memory=knowledge.memory
+    )
 
 
 def _fields(printed: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from relight.diagnosis.graphs import SERVING, of_prefill, reserve, to_come
 from relight.logs.progress import Progress
-from relight.words.settings import Repair
+from relight.words.settings import FlagValue, Repair
 
 MARGIN = 0.7
 """GiB kept free beyond what is known to be needed."""
@@ -42,8 +42,6 @@ COST = 0.8
 COST_OF_POOL = 5.0
 """What a lower fraction costs, and what it costs more for the whole of the pools."""
 
-FRACTION = "mem-fraction-static"
-OFFLOAD = "cpu-offload-gb"
 CAPTURE, DRAFTING, WEIGHTS = "oom.gpu.graph_capture", "oom.gpu.draft", "oom.gpu.weights"
 STATES, TAKEN, FULL = "states", "taken", "full"
 """Why no fraction gives the KV pool room: signatures ask for them as if they were phases."""
@@ -198,13 +196,13 @@ def direction(kind: str, facts: Mapping[str, Any]) -> bool | None:
     return False if kind in DOWN else None
 
 
-def right_way(repairs: Iterable[Repair], up: bool | None, found: Sums) -> tuple[Repair, ...]:
-    """Return the repairs without those that move the fraction away from where it has to go, or not far enough."""
-    return tuple(r for r in repairs if FRACTION not in r.set or up is None or not _wrong(r, found, up=up))
+def right_way(repairs: Iterable[Repair], up: bool | None, found: Sums, flag: str) -> tuple[Repair, ...]:
+    """Return the repairs without those that move `flag`, the fraction, the wrong way or not far enough."""
+    return tuple(r for r in repairs if flag not in r.set or up is None or not _wrong(r.set[flag], found, up=up))
 
 
-def _wrong(repair: Repair, found: Sums, *, up: bool) -> bool:
-    value, now = _number(repair.set.get(FRACTION)), found.fraction
+def _wrong(wanted: FlagValue, found: Sums, *, up: bool) -> bool:
+    value, now = _number(wanted), found.fraction
     if found.hopeless or value is None:
         return found.hopeless
     if up:

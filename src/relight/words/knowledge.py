@@ -74,6 +74,20 @@ class FlagFact:
 
 
 @dataclass(frozen=True)
+class MemoryFlags:
+    """The flags that sums about GPU memory read and move, "" where the engine has none.
+
+    `fraction` is the part of a card that weights and pools may fill, `offload` the GB of weights kept in host memory,
+    `draft` what loads a second model, unless it has one of the values `draftless`.
+    """
+
+    fraction: str = ""
+    offload: str = ""
+    draft: str = ""
+    draftless: frozenset[FlagValue] = frozenset()
+
+
+@dataclass(frozen=True)
 class Knowledge:
     """Signatures, areas, phases, and the flags of every sampled version.
 
@@ -91,6 +105,7 @@ class Knowledge:
     areas: Areas = field(default_factory=Areas)
     platforms: tuple[Platform, ...] = ()
     cards: tuple[Card, ...] = ()
+    memory: MemoryFlags = field(default_factory=MemoryFlags)
 
     def parser_for(self, version: str | None) -> HostParser | None:
         """Return the table of the sampled version nearest below `version` (the newest when it is unknown)."""
