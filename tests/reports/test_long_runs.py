@@ -95,7 +95,7 @@ def test_a_launch_breaks_at_the_end_of_what_was_seen() -> None:
     made = timeline([drawn(("pools", 0, 10), ("capture", 10, 30), cause="pools")], 0)
 
     assert made
-    assert [words(cell) for cell in matrix(made).rows[0]] == ["1", "crashed", "pools again", "1m", "10s", "20s"]
+    assert [words(cell) for cell in matrix(made).rows[0]] == ["1", "crashed", "pools again", "1m", "10s", "20s", "30s"]
     assert picture(made)[1] == ("1  " + "p" * 10 + "c" * 20 + "!" + "." * 30,)
 
 

@@ -14,6 +14,7 @@ from relight.reports.blocks import (
     Edit,
     Edits,
     Excerpt,
+    Lane,
     Pairs,
     Para,
     Prose,
@@ -46,18 +47,17 @@ from relight.reports.prose import (
     value,
     why_failed,
 )
-from relight.reports.steps import Step, became
+from relight.reports.steps import Step, alike, became, first_alike
 from relight.reports.tables import without_empty_columns
-from relight.reports.timeline import lane
+from relight.reports.timeline import lane, peak
 from relight.reports.times import between, span
 from relight.words.attempt import Attempt, NodeEnd, Record
 from relight.words.diagnosis import Cause, Constraint, Diagnosis
 from relight.words.settings import Repair, Settings
 
 _SURE = 0.999
-_TRACE = 512
-"""MiB in use from which on a card held anything of a server."""
 _LONGEST = 160
+_SEEN = 0.1
 _LEARNED = "what an earlier run learned speaks against the settings as asked (`--forget` drops it)"
 _AS_ASKED = "as the playbook asks"
 
@@ -148,7 +148,7 @@ def _failure(attempt: Attempt, earlier: Sequence[Attempt], later: Sequence[Attem
         return []
     blocks: list[Block] = [Para(_cause(attempt, diagnosis, cause), "cause", _tone(attempt))]
     shows = evidence(diagnosis, note=_note(diagnosis))
-    told = _first_alike(cause, earlier) is not None
+    told = first_alike(attempt, earlier) is not None
     blocks += [replace(b, told=told) if isinstance(b, Excerpt) else b for b in (shows, *_raised(diagnosis)) if b]
     sums = (*diagnosis.memory, *no_value(attempt, earlier, next(iter(later), None)))
     return blocks + ([Sums("memory", sums)] if sums else [])
@@ -159,23 +159,13 @@ def _again(attempt: Attempt, earlier: Sequence[Attempt], folder: str) -> list[Bl
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
     if cause is None:
         return []
-    alike = _first_alike(cause, earlier)
-    if alike:
-        return [Para((f"This is the failure of attempt {alike.n} again.",), "seen")]
+    first = first_alike(attempt, earlier)
+    if first:
+        return [Para((f"This is the failure of attempt {first.n} again.",), "seen")]
     if cause.kind != "unknown" or cause.line is None or not attempt.log:
         return []
     line = shlex.quote(f"{folder}/{attempt.log}:{cause.line}")
     return [Para(prose(f"make a signature of it: `relight playbook new my-failure --from {line}`"), "teach")]
-
-
-def _first_alike(cause: Cause, earlier: Sequence[Attempt]) -> Attempt | None:
-    """Return the attempt that first failed in the same way."""
-    causes = [(a, a.diagnosis.cause if a.diagnosis else None) for a in earlier]
-    return next((a for a, other in causes if other and _alike(other, cause)), None)
-
-
-def _alike(a: Cause, b: Cause) -> bool:
-    return bool(a.fingerprint) and a.fingerprint == b.fingerprint
 
 
 def _tone(attempt: Attempt) -> Tone:
@@ -297,7 +287,7 @@ def _past(taken: Attempt, failed: Attempt) -> bool:
 
 def _same_failure(one: Attempt, other: Attempt) -> bool:
     causes = [a.diagnosis.cause if a.diagnosis else None for a in (one, other)]
-    return causes[0] is not None and causes[1] is not None and _alike(causes[0], causes[1])
+    return causes[0] is not None and causes[1] is not None and alike(causes[0], causes[1])
 
 
 def _reason(repair: Repair) -> Prose:
@@ -336,13 +326,26 @@ def _own_log(node: NodeEnd) -> str:
 
 def _facts(attempt: Attempt) -> list[Block]:
     logs = attempt.logs or ((attempt.log,) if attempt.log else ())
-    most = max((used for _, used in attempt.gpu_memory), default=0)
+    seen = lane(attempt)
     rows = (
-        ("phases", ", ".join(f"{phase(bar.phase)} {span(bar.end - bar.start)}" for bar in lane(attempt).bars)),
+        ("phases", _phases(seen)),
         ("process", ended_by(attempt.exit)),
-        ("peak", f"{most / 1024:.1f} GiB at most were in use on the fullest card" if most >= _TRACE else ""),
+        ("peak", f"{peak(seen) / 1024:.1f} GiB at most were in use on the fullest card" if peak(seen) else ""),
         ("answers", "can differ from those of the settings asked for" if attempt.alters_answers else ""),
         ("log" if len(logs) == 1 else "logs", ", ".join(logs)),
     )
     kept = tuple((name, (held,)) for name, held in rows if held)
     return [Pairs(kept)] if kept else []
+
+
+def _phases(seen: Lane) -> str:
+    """Return how long each phase took, and when the first began: starting the process is no phase of its log."""
+    if not seen.bars:
+        return ""
+    first = f" (the first began {span(seen.bars[0].start)} after the launch)" if seen.bars[0].start >= _SEEN else ""
+    took = (
+        f"{phase(bar.phase)} {span(bar.end - bar.start)}"
+        for bar in seen.bars
+        if not (bar.broken and bar.start == bar.end)
+    )
+    return ", ".join(took) + first

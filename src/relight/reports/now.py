@@ -1,16 +1,18 @@
 """What to do now: the command that works, or the one thing that helps."""
 
 from collections import Counter
+from collections.abc import Sequence
 from math import ceil
 from textwrap import shorten
 
-from relight.reports.blocks import Block, Code, Command, Edit, Edits, Para, Section
+from relight.reports.blocks import Block, Code, Command, Edit, Edits, Pairs, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.edits import brief, command, diff, edits_of
 from relight.reports.holders import holders
 from relight.reports.price import healthy_attempt, moved_together
 from relight.reports.prose import count, listed, prose, sentence
 from relight.reports.steps import asked_of
+from relight.reports.unmoved import unmoved
 from relight.reports.verdict import AND_NEXT, furthest, last_launch, out_of_time
 from relight.reports.world import stand_in, with_variants
 from relight.words.attempt import Attempt, Record
@@ -152,10 +154,18 @@ def _exhausted(record: Record) -> list[Block]:
                 )
             )
         )
-    attempt = furthest(record)
-    if attempt and attempt.argv:
-        blocks.append(launch_command(record, attempt, f"The launch that got furthest (attempt {attempt.n}):"))
+    best = furthest(record)
+    if best and best[-1].argv:
+        blocks.append(launch_command(record, best[-1], _best(record, best)))
     return blocks
+
+
+def _best(record: Record, best: Sequence[Attempt]) -> str:
+    """Name the launch that a person would begin with: the last of those that got furthest."""
+    n, launches = best[-1].n, sum(a.launched for a in record.attempts)
+    if len(best) == launches:
+        return f"The last launch (attempt {n}; none got further than another):" if launches > 1 else "The launch:"
+    return f"The launch that got furthest (attempt {n}):" if len(best) == 1 else f"One that got furthest (attempt {n}):"
 
 
 def _commonest(record: Record) -> list[Block]:
@@ -173,10 +183,11 @@ def _commonest(record: Record) -> list[Block]:
         if after
         else "; another engine version, model or host may do more."
     )
-    text = f"{said} What settings can do about it was tried{more}"
-    known = [Para(prose(f"What is known of it: `relight explain {kind}`"))] if kind != "unknown" else []
-    bug = f"A bug report for the engine's project, to post: `{about(record, 'report', '--issue')}`"
-    return [Para(prose(text), tone="warn"), *known, Para(prose(bug))]
+    same = f" {told}" if (told := unmoved(record)) else ""
+    text = f"{said}{same} What settings can do about it was tried{more}"
+    explain = [("known of it", prose(f"`relight explain {kind}`"))] if kind != "unknown" else []
+    issue = ("bug report", prose(f"`{about(record, 'report', '--issue')}`"))
+    return [Para(prose(text), tone="warn"), Pairs((*explain, issue))]
 
 
 def _budget(record: Record) -> list[Block]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from relight.reports.blocks import Lane, Timeline
+from relight.reports.timeline import peak
 from relight.reports.times import span
 
-_FEW_SAMPLES = 2
 _MOST = 10
 _LEAST = 0.1
 """Seconds that a column stands for at least."""
@@ -35,7 +35,7 @@ def picture(part: Timeline, columns: int = 60) -> tuple[tuple[str, ...], tuple[s
 def _legend(lanes: Sequence[Lane], letters: Mapping[str, str], step: float) -> str:
     named = ", ".join(f"{letter} {name.replace('_', ' ')}" for name, letter in letters.items())
     broke = f"; {_BROKE} where it broke" if any(bar.broken for lane in lanes for bar in lane.bars) else ""
-    return f"One column is {span(step)}. {named or 'no phase was seen'}{broke}; {_NOTHING} no phase."
+    return f"One column is {span(step)}. {named or 'no phase was seen'}{broke}; {_NOTHING} in none of them (other)."
 
 
 def _digits_mean(full: int) -> str:
@@ -74,7 +74,7 @@ def _phase(lane: Lane, at: float, letters: Mapping[str, str]) -> str:
 
 
 def _seen(lane: Lane) -> bool:
-    return len(lane.memory) > _FEW_SAMPLES
+    return peak(lane) > 0
 
 
 def _digits(lane: Lane, step: float, full: int) -> str:

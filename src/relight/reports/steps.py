@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from relight.reports.blocks import Edit
 from relight.reports.edits import brief, diff, edits_of
 from relight.words.attempt import Attempt, Record
+from relight.words.diagnosis import Cause
 from relight.words.settings import Change, Repair, Settings
 
 
@@ -92,3 +93,15 @@ def _same(a: Change, b: Change) -> bool:
         dict(b.set_env),
         set(b.unset_env),
     )
+
+
+def first_alike(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt | None:
+    """Return the first of the `earlier` attempts that failed in the same way."""
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    others = [(a, a.diagnosis.cause if a.diagnosis else None) for a in earlier]
+    return next((a for a, other in others if cause and other and alike(other, cause)), None)
+
+
+def alike(a: Cause, b: Cause) -> bool:
+    """Say whether two causes are one failure."""
+    return bool(a.fingerprint) and a.fingerprint == b.fingerprint

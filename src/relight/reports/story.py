@@ -1,6 +1,7 @@
 """The report of a run, told once for all formats: a record in, a Story out."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
@@ -11,13 +12,13 @@ from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
 from relight.reports.price import in_flags
 from relight.reports.prose import count, outcome, prose, sentence, tone, why_failed
-from relight.reports.steps import Step, steps
-from relight.reports.tables import effective_blocks, environment_block, levers_table
+from relight.reports.steps import Step, first_alike, steps
+from relight.reports.tables import effective_blocks, environment_block, levers_blocks
 from relight.reports.timeline import FIRST, LAST, LONG, timeline
 from relight.reports.times import between, moment, span
 from relight.reports.verdict import tone_of, verdict, word_of
 from relight.reports.world import card_memory, gpus, hosts, kinds, place
-from relight.words.attempt import Outcome, Record
+from relight.words.attempt import Attempt, Outcome, Record
 from relight.words.text import shown
 
 _MANY = 4
@@ -39,7 +40,7 @@ def tell(record: Record) -> Story:
     sections = (
         now_section(record),
         _timeline(record),
-        _section("levers", "Levers", levers_table(record), long=True),
+        Section("levers", "Levers", levers_blocks(record), long=True),
         _section("course", "What happened", _course(course), long=True),
         _section("incidents", "Died after it was healthy", incidents_table(record), long=True),
         Section("attempts", "Attempts in detail", sections=details),
@@ -95,7 +96,8 @@ def _course(course: tuple[Step, ...]) -> Table | None:
     if not course:
         return None
     groups = _shortened(_alike(course))
-    rows = tuple(_row(group) for group in groups)
+    alone = [group[0].attempt for group in groups if len(group) == 1]
+    rows = tuple(_row(group, alone) for group in groups)
     tones = tuple(tone(group[0].attempt) for group in groups)
     return Table("Every attempt, what it changed and how it ended", ("#", "changed", "ended", "because"), rows, tones)
 
@@ -124,10 +126,11 @@ def _end(step: Step) -> tuple[str, Prose]:
     return outcome(step.attempt), _why(step)
 
 
-def _row(group: list[Step]) -> tuple[Prose, ...]:
+def _row(group: list[Step], alone: Sequence[Attempt]) -> tuple[Prose, ...]:
+    """Return the row of a group; `alone` are the attempts that have one of their own."""
     first, last = group[0], group[-1]
     if first is last:
-        return (str(first.attempt.n),), _changed(first), (outcome(first.attempt),), _why(first)
+        return (str(first.attempt.n),), _changed(first), (outcome(first.attempt),), _why_again(first, alone)
     alike = all(_end(step) == _end(first) for step in group)
     what = "candidates" if all(step.attempt.outcome == "rejected" for step in group) else "attempts"
     together = f"{len(group)} {what}, each in detail below"
@@ -150,6 +153,12 @@ def _changed(step: Step) -> Prose:
     if more > 1:
         return (*prose("\n".join(lines[:_CHANGES])), f"\nand {more} more, in detail below")
     return prose(step.in_words) or ("the same again",)
+
+
+def _why_again(step: Step, alone: Sequence[Attempt]) -> Prose:
+    """Say why an attempt failed, in few words where an earlier row says it."""
+    first = first_alike(step.attempt, [a for a in alone if a.n < step.attempt.n])
+    return (f"The failure of attempt {first.n} again.",) if first else _why(step)
 
 
 def _why(step: Step) -> Prose:

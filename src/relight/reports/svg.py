@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from relight.reports.blocks import Lane, Timeline
+from relight.reports.timeline import peak as most
 from relight.reports.times import short
 
 WIDTH = 1000.0
@@ -10,7 +11,6 @@ _BARS = 22.0
 _FLOOR = 56.0
 _ROOM = 30.0
 _LEAST = 3.0
-_TRACE = 512
 _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800)
 
 
@@ -43,11 +43,13 @@ def _scale(timeline: Timeline) -> float:
 
 
 def curve(lane: Lane, timeline: Timeline) -> str:
-    """Return the points of the memory curve, closed along the floor; empty without samples."""
-    if len(lane.memory) < 2:
+    """Return the points of the memory curve, closed along the floor; empty where next to nothing was in use."""
+    if not most(lane):
         return ""
     scale, full = _scale(timeline), _full(timeline)
-    points = [(at * scale, _FLOOR - _ROOM * min(1.0, used / full)) for at, used in lane.memory]
+    # What was seen last holds until the end.
+    seen = [*sorted(lane.memory), (lane.length, max(lane.memory)[1])]
+    points = [(at * scale, _FLOOR - _ROOM * min(1.0, used / full)) for at, used in seen]
     closed = [(points[0][0], _FLOOR), *points, (points[-1][0], _FLOOR)]
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in closed)
 
@@ -59,11 +61,9 @@ def _full(timeline: Timeline) -> float:
 
 def peak(lane: Lane, timeline: Timeline) -> str:
     """Return the most memory a card held, in words; empty where it was next to nothing."""
-    most = max((used for _, used in lane.memory), default=0)
-    if most < _TRACE:
-        return ""
+    used = most(lane)
     of = f" of {timeline.total / 1024:.1f}" if timeline.total else ""
-    return f"{most / 1024:.1f}{of} GiB"
+    return f"{used / 1024:.1f}{of} GiB" if used else ""
 
 
 _LAST_TICK = 96

@@ -1,5 +1,6 @@
 """Tables of a report: levers, what is in effect, the environment."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,20 @@ from relight.reports.prose import count, prose, value
 from relight.reports.steps import variant
 from relight.reports.verdict import last_launch
 from relight.reports.world import facts, lever_variants
-from relight.words.attempt import LeverState, Record
+from relight.words.attempt import Attempt, LeverState, Record
+
+_WHAT = "A lever is something the playbook wants to keep; its variants are the forms it may have, best first."
+_SILENT = "Whether the engine took them is not known: it ended before it said what it runs with."
+
+
+def levers_blocks(record: Record) -> tuple[Block, ...]:
+    """Return what was wanted and what was kept, and what a lever is; () where the playbook has none."""
+    table = levers_table(record)
+    if table is None:
+        return ()
+    last = last_launch(record)
+    silent = record.final is None and last is not None and last.launched and last.outcome and not last.effective
+    return (Para((_WHAT,)), table, *([Para((_SILENT,))] if silent else []))
 
 
 def levers_table(record: Record) -> Table | None:
@@ -21,14 +35,14 @@ def levers_table(record: Record) -> Table | None:
             (lever.name,),
             _variant(record, lever.name, lever.requested),
             _kept(record, lever),
-            (_effect(lever),),
+            (_effect(record, lever),),
             _changed(lever),
         )
         for lever in levers
     )
     tones: tuple[Tone, ...] = tuple(_lever_tone(lever) for lever in levers)
-    kept = "kept" if record.final else "last tried"
-    heads = ("lever", "asked for", kept, "in effect", "changed")
+    kept, effect = ("kept", "in effect") if record.final else ("last tried", "taken by the engine")
+    heads = ("lever", "asked for", kept, effect, "changed")
     return without_empty_columns(Table("Levers: what was wanted, what is left", heads, rows, tones))
 
 
@@ -64,10 +78,31 @@ def _from_attempts(record: Record) -> tuple[LeverState, ...]:
     )
 
 
-def _effect(lever: LeverState) -> str:
+def _effect(record: Record, lever: LeverState) -> str:
+    if lever.kept is None:
+        return "-"
     if lever.in_effect is None:
-        return "off" if lever.kept is None else "not known"
+        return _taken_of(record, lever)
     return "yes" if lever.in_effect else "no"
+
+
+def _taken_of(record: Record, lever: LeverState) -> str:
+    """Return whether the last launch took the first flag of a lever's variant, by what it printed."""
+    names, last = lever_variants(record, lever.name), last_launch(record)
+    if last is None or not last.effective or lever.kept is None or not 0 < lever.kept <= len(names):
+        return "not known"
+    flag = re.split(r"[ =]", names[lever.kept - 1].removeprefix("--"), maxsplit=1)[0]
+    held = _resolved(record).get(_field(flag))
+    if flag not in last.settings.flags or held is None:
+        return "not known"
+    return "yes" if took(last, flag) else f"as {value(held)}"
+
+
+def took(attempt: Attempt, flag: str) -> bool:
+    """Say whether the engine said of a flag that was given that it has the value it was given."""
+    held = {_field(name): v for name, v in attempt.effective.items()}
+    given = attempt.settings.flags.get(flag)
+    return _field(flag) in held and _alike(given, held[_field(flag)])
 
 
 def _changed(lever: LeverState) -> Prose:

@@ -23,7 +23,7 @@ from relight.reports.blocks import (
 )
 from relight.reports.edits import brief, in_a_sentence
 from relight.reports.picture import picture
-from relight.reports.timeline import BROKE, PEAK, few, matrix
+from relight.reports.timeline import BROKE, OTHER, PEAK, few, matrix
 
 _LABEL = 10
 _OURS = "relight "
@@ -273,12 +273,13 @@ def _wrapped(text: str, width: int) -> list[str]:
 def timeline(part: Timeline, width: int) -> list[str]:
     """Set the timeline as a table: attempts down, phases across, how long each took; below it, drawn in letters.
 
-    Where it is too wide the column of memory goes, then that of where it broke, which the drawing tells too.
+    Where it is too wide the column of memory goes, then those of where it broke and of the time in no phase, which
+    the drawing tells too.
     """
     part, left = few(part)
     forms = (_matrix(matrix(part, without), width) for without in ((), (PEAK,), (PEAK, BROKE)))
     lines = next((lines for lines in forms if max(map(len, lines)) <= width), None)
-    lines = lines or _matrix(matrix(part, (PEAK, BROKE)), width)
+    lines = lines or _matrix(matrix(part, (PEAK, BROKE, OTHER)), width)
     meaning, drawn = picture(part, max(20, min(80, width - 8)))
     lines += [left] if left else []
     return [*lines, *([""] if drawn else []), *(row for said in meaning for row in wrap(said, width)), *drawn]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from relight.reports.blocks import Bar, Lane, Prose, Table, Timeline
 from relight.reports.prose import broke_in, outcome, tone
@@ -13,7 +14,12 @@ LONG, FIRST, LAST = 10, 4, 5
 """Launches that are too many for two screens, and what is left of them at each end."""
 PEAK = "peak GiB"
 BROKE = "broke in"
+OTHER = "other"
+"""Time in no phase: before the first sign in the log, between phases, after the last."""
+_ROUNDED = 0.1
 _FAILED = {"crashed", "hung", "sick"}
+_TRACE = 512
+"""MiB in use from which on a card held anything of a server."""
 
 
 def timeline(attempts: Iterable[Attempt], total: int) -> Timeline | None:
@@ -37,15 +43,34 @@ def few(part: Timeline) -> tuple[Timeline, str]:
 
 
 def lane(attempt: Attempt) -> Lane:
-    """Return the lane of one launch, its phases in the order of their beginning.
+    """Return the lane of one launch, its phases in the order of their beginning, none beside another.
 
     A phase without an end lasts until the attempt ended. It broke at the end of what was seen: where the cause stands
     in a phase that was over by then, or that the log never announced, that phase has another bar there.
     """
     length = between(attempt.started, attempt.ended) or _last(attempt)
     broke = broke_in(attempt) if attempt.outcome in _FAILED else ""
-    bars = sorted((_bar(phase, attempt.started, length) for phase in attempt.phases), key=lambda bar: bar.start)
-    return Lane(attempt.n, outcome(attempt), tone(attempt), _broken(bars, broke), length, _memory(attempt))
+    bars = _one_at_a_time([_bar(phase, attempt.started, length) for phase in attempt.phases])
+    return Lane(attempt.n, outcome(attempt), tone(attempt), _broken(bars, broke), length, _memory(attempt, length))
+
+
+def _one_at_a_time(bars: Sequence[Bar]) -> list[Bar]:
+    """Return phases cut so that no moment counts twice: ranks go ahead of each other, the latest phase counts.
+
+    Of two that overlap it is the one that began last, of two that began together the one that ended first.
+    """
+    edges = sorted({at for bar in bars for at in (bar.start, bar.end)})
+    out: list[Bar] = []
+    for start, end in pairwise(edges):
+        running = [bar for bar in bars if bar.start <= start and bar.end >= end]
+        now = max(running, key=lambda bar: (bar.start, -bar.end), default=None)
+        if now and out and out[-1].phase == now.phase and out[-1].end == start:
+            out[-1] = replace(out[-1], end=end)
+        elif now:
+            out.append(Bar(now.phase, start, end))
+    seen = {bar.phase for bar in out}
+    hidden = [replace(bar, end=bar.start) for bar in bars if bar.phase not in seen]
+    return sorted((*hidden, *out), key=lambda bar: (bar.start, bar.end))
 
 
 def _broken(bars: Sequence[Bar], broke: str) -> tuple[Bar, ...]:
@@ -65,14 +90,12 @@ def matrix(part: Timeline, without: Sequence[str] = ()) -> Table:
     """
     rows: list[tuple[Prose, ...]] = []
     for each in part.lanes:
-        took = dict.fromkeys(part.phases, "")
-        for bar in each.bars:
-            took[bar.phase] = _cell(took[bar.phase], bar)
-        facts = (str(each.n), each.word, _broke(each), short(each.length), _peak(each), *took.values())
+        facts = (str(each.n), each.word, _broke(each), short(each.length), _peak(each), *_took(each, part.phases))
         rows.append(tuple((held,) for held in facts))
-    heads = ("#", "ended", BROKE, "total", PEAK, *(p.replace("_", " ") for p in part.phases))
+    heads = ("#", "ended", BROKE, "total", PEAK, *(p.replace("_", " ") for p in part.phases), OTHER)
     table = Table("How long each attempt spent in each phase, and where it broke", heads, tuple(rows))
-    unseen = [] if any(each.memory for each in part.lanes) else [PEAK]
+    unseen = [] if any(map(peak, part.lanes)) else [PEAK]
+    unseen += [] if any(map(_much_in_no_phase, part.lanes)) else [OTHER]
     unseen += [] if any(map(_broke, part.lanes)) else [BROKE]
     return _without(table, [*unseen, *without])
 
@@ -86,22 +109,36 @@ def _broke(each: Lane) -> str:
     return broken.phase.replace("_", " ") + (" again" if before else "")
 
 
+def _took(each: Lane, phases: Sequence[str]) -> list[str]:
+    """Return how long each phase took, and last the time in none of them: together they are the total."""
+    held = {name: [bar.end - bar.start for bar in each.bars if bar.phase == name] for name in phases}
+    other = short(_in_no_phase(each)) if each.bars else ""
+    return [*(short(sum(spans)) if spans else "" for spans in held.values()), other]
+
+
+def _in_no_phase(each: Lane) -> float:
+    return max(0.0, each.length - sum(bar.end - bar.start for bar in each.bars))
+
+
+def _much_in_no_phase(each: Lane) -> bool:
+    """Say whether the phases of a launch leave out more of its time than rounding would."""
+    return bool(each.bars) and _in_no_phase(each) > max(_ROUNDED, each.length / 100)
+
+
+def peak(each: Lane) -> int:
+    """Return the most memory that was in use on the fullest card, in MiB; 0 where it was next to nothing."""
+    most = max((used for _, used in each.memory), default=0)
+    return most if most >= _TRACE else 0
+
+
 def _peak(each: Lane) -> str:
-    """Return the most memory that was in use on the fullest card, in GiB."""
-    return f"{max(used for _, used in each.memory) / 1024:.1f}" if each.memory else ""
+    return f"{peak(each) / 1024:.1f}" if peak(each) else ""
 
 
 def _without(table: Table, heads: Sequence[str]) -> Table:
     kept = [i for i, head in enumerate(table.heads) if head not in heads]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return Table(table.caption, tuple(table.heads[i] for i in kept), rows, table.tones)
-
-
-def _cell(before: str, bar: Bar) -> str:
-    """Return how long a phase took; what broke as it began took no time of its own."""
-    if before and bar.end == bar.start:
-        return before
-    return f"{before}+{short(bar.end - bar.start)}" if before else short(bar.end - bar.start)
 
 
 def _last(attempt: Attempt) -> float:
@@ -116,10 +153,14 @@ def _bar(phase: Phase, started: str, length: float) -> Bar:
     return Bar(phase.name, min(start, length), max(start, length if end is None else end))
 
 
-def _memory(attempt: Attempt) -> tuple[tuple[float, int], ...]:
-    """Return memory over the seconds of the attempt, also where its times were written as seconds since 1970."""
+def _memory(attempt: Attempt, length: float) -> tuple[tuple[float, int], ...]:
+    """Return memory over the seconds of the attempt, also where its times were written as seconds since 1970.
+
+    What was asked before it ended may have been answered after that: it counts to its last moment.
+    """
     began = seconds(attempt.started) or 0.0
-    return tuple((at - began if at > _EPOCH else at, used) for at, used in attempt.gpu_memory)
+    at_and_used = ((at - began if at > _EPOCH else at, used) for at, used in attempt.gpu_memory)
+    return tuple((min(max(0.0, at), length), used) for at, used in at_and_used)
 
 
 def _phases(lanes: Sequence[Sequence[Bar]]) -> tuple[str, ...]:

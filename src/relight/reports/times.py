@@ -46,9 +46,11 @@ def span(length: float | None) -> str:
 
 
 def short(length: float | None) -> str:
-    """Return a length for a narrow column: 9s, 5m, 6m12s, 1h05m; empty for None."""
+    """Return a length for a narrow column: 0.4s, 9s, 12s, 5m, 6m12s, 1h05m; empty for None."""
     if length is None:
         return ""
+    if length < 9.95:
+        return f"{length:.1f}".removesuffix(".0") + "s"
     whole = round(length)
     if whole < 60:
         return f"{whole}s"

@@ -7,7 +7,8 @@ from textwrap import shorten
 
 from relight.reports.blocks import Prose, Tone
 from relight.reports.price import price
-from relight.reports.prose import capital, count, outcome, prose, why_failed
+from relight.reports.prose import broke_in, capital, count, numbered, outcome, prose, why_failed
+from relight.reports.timeline import lane
 from relight.reports.times import span
 from relight.words.attempt import Attempt, Record, State
 
@@ -65,23 +66,28 @@ def last_launch(record: Record) -> Attempt | None:
     return (launches or list(record.attempts) or [None])[-1]  # type: ignore[list-item]
 
 
-def furthest(record: Record) -> Attempt | None:
-    """Return the launch that reached the latest phase, the later of two equals; None if nothing was launched."""
+def furthest(record: Record) -> Sequence[Attempt]:
+    """Return the launches that reached the latest phase, in their order; () if nothing was launched."""
     launches = [a for a in record.attempts if a.launched]
-    ranks = _ranks([[phase.name for phase in a.phases] for a in launches])
-    return max(launches, key=lambda a: (*_reached(a, ranks), a.n), default=None)
+    reached = _progress(launches)
+    most = max(reached.values(), default=None)
+    return [a for a in launches if reached[a.n] == most]
 
 
 def progress(record: Record) -> Mapping[int, tuple[bool, int]]:
     """Return how far each launch that ended by itself got, by its number: what is greater got further."""
-    launches = [a for a in record.attempts if a.launched and a.outcome not in {"aborted", None}]
-    ranks = _ranks([[phase.name for phase in a.phases] for a in launches])
-    return {a.n: _reached(a, ranks) for a in launches}
+    return _progress([a for a in record.attempts if a.launched and a.outcome not in {"aborted", None}])
 
 
-def _reached(attempt: Attempt, ranks: Mapping[str, int]) -> tuple[bool, int]:
-    """Return how far a launch got: one that answered, if wrongly, got further than any that ended before."""
-    return attempt.outcome in {"healthy", "sick"}, max((ranks[p.name] for p in attempt.phases), default=0)
+def _progress(launches: Sequence[Attempt]) -> Mapping[int, tuple[bool, int]]:
+    """Return how far each launch got, by the phases that a report shows of it.
+
+    One that answered, if wrongly, got further than any that ended before.
+    """
+    starts = {a.n: [bar.phase for bar in lane(a).bars] for a in launches}
+    ranks = _ranks(list(starts.values()))
+    answered = {a.n: a.outcome in {"healthy", "sick"} for a in launches}
+    return {n: (answered[n], max((ranks[name] for name in names), default=0)) for n, names in starts.items()}
 
 
 def _ranks(starts: Sequence[Sequence[str]]) -> Mapping[str, int]:
@@ -138,9 +144,25 @@ def _cause(attempt: Attempt, longest: int = _LONGEST) -> str:
 
 
 def _exhausted(record: Record) -> str:
-    attempt = furthest(record)
-    tail = f" Attempt {attempt.n} got furthest and {_ended(attempt)}: {_cause(attempt)}" if attempt else ""
+    best = furthest(record)
+    tail = f" {_of_the_best(record, best)}: {_cause(best[-1])}" if best else ""
     return f"No settings within the playbook's limits work: {_launches(record)}, none healthy.{tail}"
+
+
+def _of_the_best(record: Record, best: Sequence[Attempt]) -> str:
+    """Say which launches got furthest, where some got further than others, and how the last of them ended."""
+    last, launches = best[-1], [a for a in record.attempts if a.launched]
+    where = f" in phase {broke_in(last).replace('_', ' ')}" if broke_in(last) else ""
+    alike = {(_ended(a), broke_in(a)) for a in best} == {(_ended(last), broke_in(last))}
+    if len(best) == len(launches):
+        who = (
+            {1: "The launch", 2: "Both"}.get(len(best), f"All {len(best)}") if alike else f"The last, attempt {last.n},"
+        )
+        return f"{who} {_ended(last)}{where}"
+    if len(best) == 1 or not alike:
+        return f"Attempt {last.n} got {'furthest' if len(best) == 1 else 'as far as any'} and {_ended(last)}{where}"
+    which = numbered(f"attempts {', '.join(str(a.n) for a in best)}")
+    return f"{capital(which)} got furthest and {_ended(last)}{where}"
 
 
 def _running(record: Record) -> str:
