@@ -112,7 +112,7 @@ def test_one_edit_proposed_twice_is_told_once() -> None:
     twice = replace(second.diagnosis, repairs=(*second.diagnosis.repairs, same))
     held = replace(record, attempts=(record.attempts[0], replace(second, diagnosis=twice), *record.attempts[2:]))
 
-    assert text.render(held).count("    + --speculative-num-steps 1  ") == 1
+    assert text.render(held).count("    with --speculative-num-steps 1  ") == 1
 
 
 def test_what_was_given_up_on_the_way_stands_with_the_flag_at_the_top() -> None:

@@ -6,7 +6,7 @@ from textwrap import shorten
 from typing import Any
 
 from relight.cli.screen_state import View, settings_of
-from relight.reports.edits import brief, diff
+from relight.reports.edits import COME, GONE, brief, diff
 from relight.reports.prose import capital, ended_by, phase, why_failed
 from relight.reports.world import cards, kinds
 from relight.words.attempt import Exit
@@ -102,7 +102,7 @@ def _edits(seen: Seen) -> tuple[Said, ...]:
 
 
 def _edit_style(line: str) -> str:
-    return {"+ ": "green", "- ": "red"}.get(line[:2], "cyan")
+    return "green" if line.startswith(COME) else "red" if line.startswith(GONE) else "cyan"
 
 
 def _phase(seen: Seen) -> tuple[Said, ...]:

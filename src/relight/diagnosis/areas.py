@@ -316,7 +316,8 @@ def ordered(
     if signature.next and not (signature.remedies or place.bare):
         return own
     near = [r for r in area_repairs(place, facts, version) if not _repeated(r, own)]
-    more = [replace(r, cost=r.cost + (BEHIND if own else 0.0)) for r in near]
+    behind = BEHIND if own else 0.0
+    more = [replace(r, cost=r.cost + behind, doubt=behind) for r in near]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1] or _asked_for(more, place)[:1]
     enough = len(signature.remedies) >= ENOUGH and place.sure
     shown = sorted((r for r in more if r not in named and _shown(r, place)), key=lambda r: r.cost)

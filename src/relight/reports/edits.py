@@ -10,6 +10,8 @@ from relight.words.argv import to_argv
 from relight.words.settings import Change, FlagValue, Settings
 
 _NONE = Settings()
+GONE, COME = "without ", "with "
+"""What stands before what leaves a command, and before what enters it."""
 
 
 def flag_line(name: str, value: FlagValue) -> str:
@@ -54,19 +56,30 @@ def _as_given(change: Change) -> tuple[Edit, ...]:
 
 
 def brief(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return edits in their shortest form, one each: `- --a 1`, `+ --b 2`, `--c 0.9 -> 0.8`."""
+    """Return edits in their shortest form, one each: `without --a 1`, `with --b 2`, `--c 0.9 -> 0.8`."""
     going = {_name(e.text): e.text for e in edits if e.sign == "-"}
-    lines = {name: f"- {text}" for name, text in going.items()}
+    lines = {name: f"{GONE}{text}" for name, text in going.items()}
     for edit in edits:
         name = _name(edit.text)
         if edit.sign == "+":
-            lines[name] = f"{going[name]} -> {_held(edit.text)}" if name in going else f"+ {edit.text}"
+            lines[name] = f"{going[name]} -> {_held(edit.text)}" if name in going else f"{COME}{edit.text}"
     return tuple(lines.values())
+
+
+def lines_of(edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Return edits in their shortest form, flags before variables, which are told apart."""
+    flags, variables = ([e for e in edits if e.env is env] for env in (False, True))
+    return (*brief(flags), *(f"{line}   (environment)" for line in brief(variables)))
 
 
 def in_a_sentence(line: str) -> str:
     """Return an edit as it is said in a sentence."""
-    return f"without `{line[2:]}`" if line.startswith("- ") else f"`{line.removeprefix('+ ')}`"
+    return f"{GONE}`{line.removeprefix(GONE)}`" if line.startswith(GONE) else f"`{line.removeprefix(COME)}`"
+
+
+def named_by(line: str) -> str:
+    """Return the flag or variable that a line of `brief` is about."""
+    return re.split(r"[ =]", line.removeprefix(GONE).removeprefix(COME))[0]
 
 
 def _name(text: str) -> str:

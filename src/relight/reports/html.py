@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from relight.reports.blocks import Bar, Code, Lane, Prose, Row, Timeline, words
+from relight.reports.edits import COME, GONE, brief
 from relight.reports.story import tell
 from relight.reports.svg import curve, peak, rects, ticks
 from relight.reports.timeline import between_ends, matrix
@@ -34,6 +35,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     env.filters |= {"prose": prose, "marked": marked, "span": span, "shade": shade}
+    env.filters |= {"brief": brief, "sign": sign}
     env.filters |= {"rows": _rows, "between": between_ends}
     env.globals |= {"kind": lambda block: type(block).__name__, "script_hash": _script_hash(env)}
     env.globals |= {
@@ -76,6 +78,11 @@ def marked(row: Row) -> Markup:
         out += escape(row.text[at:start]) + Markup("<mark>{}</mark>").format(row.text[start:end])
         at = end
     return out + escape(row.text[at:])
+
+
+def sign(line: str) -> str:
+    """Return the class of an edit: what goes, what comes; "" for another value."""
+    return "gone" if line.startswith(GONE) else "come" if line.startswith(COME) else ""
 
 
 def shade(timeline: Timeline, phase: str) -> int:

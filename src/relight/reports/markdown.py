@@ -22,6 +22,7 @@ from relight.reports.blocks import (
     Table,
     Timeline,
 )
+from relight.reports.edits import lines_of
 from relight.reports.picture import picture
 from relight.reports.story import tell
 from relight.reports.textblocks import excerpt as excerpt_lines
@@ -140,7 +141,7 @@ def _cell(cell: Prose) -> str:
 def _edits(part: Edits) -> list[str]:
     head = [f"**{escape(part.label.capitalize())}:**", ""] if part.label else []
     note = ["", prose(part.note)] if part.note else []
-    return [*head, *fence([f"{e.sign} {e.text}" for e in part.edits], "diff"), *note]
+    return [*head, *fence(lines_of(part.edits)), *note]
 
 
 def _choices(part: Choices) -> list[str]:

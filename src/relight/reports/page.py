@@ -1,39 +1,23 @@
 """The page of one log, in the manner of a compiler: what, where, why, and the exact change that helps."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from textwrap import shorten
 
-from relight.reports.blocks import Edit, Excerpt
-from relight.reports.cutoff import WHOLE, Cut, cut_in_traceback, last_said
-from relight.reports.edits import brief, edits_of
+from relight.reports.blocks import Excerpt
+from relight.reports.cutoff import Cut, cut_in_traceback, last_said
 from relight.reports.excerpts import evidence, innermost, last_lines, other_values, readable, source
-from relight.reports.prose import count, in_few, mark, origin, path, phase, rank, sure, value
-from relight.reports.textblocks import excerpt, wrap
+from relight.reports.helps import NOTE, get_the_rest, helps, new_signature
+from relight.reports.prose import count, in_few, mark, path, phase, rank, sure, value
+from relight.reports.textblocks import excerpt, whole, wrap
 from relight.words.argv import from_argv
 from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, LogLine
-from relight.words.settings import Repair, Settings
+from relight.words.settings import Settings
 from relight.words.text import shown
 
-_ACTIONS = {
-    "again": "the failure passes by itself: launch the same command again",
-    "clean": "clear what earlier launches left on the host, then launch the same command again",
-    "person": "no flag can mend this: it needs a person",
-}
-_MOST_REPAIRS = 4
-_MOST_TELLING = 2
 _LONGEST = 300
-_NOTE = "  = note: "
 _OTHERS = "comm.peer_died"
-_ELSEWHERE: Mapping[str, str] = {
-    _OTHERS: "the cause stands elsewhere: diagnose the log of the rank or host that died first, "
-    "or read what came before this log begins",
-    "engine": "no setting is known to help; look for this message among the issues of the engine's project, "
-    "or try another version of it",
-}
 _CUT = "the log ends in the middle of an error, before the line that names it"
-_TEACH = "to teach relight this failure, make a signature of its line:"
 _LATE = (
     "a device reports the fault of a kernel at some later call: the line and its frames are the symptom, "
     "and the kernel at fault may be any that ran before"
@@ -46,7 +30,6 @@ _TAKES = {
     "Python source": "source files are given by `--source DIR`, beside the log; to diagnose, name the server's log",
 }
 """What takes a file that is no log."""
-_NO_HELP = "no change of settings is known to help here"
 
 
 def render(
@@ -100,12 +83,8 @@ def _cut_off(diagnosis: Diagnosis, cut: Cut, ends: Sequence[LogLine], width: int
     reached = diagnosis.cause.phase if diagnosis.cause else None
     known = [f"in phase {phase(reached)}"] if reached else []
     known += [f"an exception came through {cut.place}"] if cut.place else ["an exception was raised"]
-    lines += wrap(f"what is known: {', '.join(known)}; what it was stands in the lines that are missing", width, _NOTE)
-    return [*lines, "", *_get_the_rest("get the rest of this log and diagnose that:", width)]
-
-
-def _get_the_rest(said: str, width: int) -> list[str]:
-    return [*wrap(said, width, "help: "), *(f"        {line}" for line in WHOLE)]
+    lines += wrap(f"what is known: {', '.join(known)}; what it was stands in the lines that are missing", width, NOTE)
+    return [*lines, "", *get_the_rest("get the rest of this log and diagnose that:", width)]
 
 
 def _with_cause(
@@ -120,8 +99,8 @@ def _with_cause(
     lines += _set(reads, width, gutter)
     ends = [f"{diagnosis.log}:{cut.line.line} is where {_CUT}"] if cut else []
     for note in (*_notes(diagnosis, cause), *ends, *_source_notes(diagnosis)):
-        lines += wrap(note, width, _NOTE)
-    return [*lines, "", *_help(diagnosis, cause, settings, width)]
+        lines += wrap(note, width, NOTE)
+    return [*lines, "", *helps(diagnosis, cause, settings, width)]
 
 
 def _two_lines(lines: list[str], width: int) -> list[str]:
@@ -148,13 +127,18 @@ def _set(part: Excerpt | None, width: int, gutter: int = 1) -> list[str]:
 def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
     where = [f"in phase {phase(cause.phase)}"] if cause.phase else []
     where += [f"on {rank(cause.rank)}"] if cause.rank else []
-    where += [f"signature {cause.signature}"] if cause.signature else []
-    notes = [", ".join([*where, f"confidence {sure(cause.confidence)}"])]
+    notes = ["; ".join([*([", ".join(where)] if where else []), _surety(cause)])]
     if diagnosis.cascade:
         first = diagnosis.cascade[0]
         many = count(len(diagnosis.cascade), "other line is", "other lines are")
         notes.append(f"{many} a consequence, not the cause (first: {diagnosis.log}:{first.line})")
     return [*notes, *_frame(diagnosis), *diagnosis.memory]
+
+
+def _surety(cause: Cause) -> str:
+    """Say how sure the cause is, and where more is told of it."""
+    more = whole(f"(`relight explain {cause.signature}`)") if cause.signature else "(it is no known failure)"
+    return f"{sure(cause.confidence)} sure that this is the cause {more}"
 
 
 def _frame(diagnosis: Diagnosis) -> list[str]:
@@ -180,110 +164,19 @@ def _source_notes(diagnosis: Diagnosis) -> list[str]:
     return [*notes, *([f"could not be read from the source: {in_few(read.opaque)}"] if read.opaque else [])]
 
 
-def _help(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) -> list[str]:
-    # What a person knows better than any remedy (which address, which size) comes before the remedies.
-    lines = wrap(diagnosis.next, width, "help: ") if diagnosis.next and diagnosis.action == "change" else []
-    mending = [r for r in diagnosis.repairs if not r.telling]
-    # A line that only says there is one more would take the place of that one.
-    most = _MOST_REPAIRS + (len(mending) == _MOST_REPAIRS + 1)
-    for repair in mending[:most]:
-        lines += _repair(repair, settings, width)
-    if len(mending) > most:
-        lines += wrap(f"{len(mending) - most} more repairs are in the JSON output", width, _NOTE)
-    for step in [r for r in diagnosis.repairs if r.telling][:_MOST_TELLING]:
-        lines += _telling(step, settings, width)
-    lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
-    if not cause.fingerprint:
-        lines += _of_silence(diagnosis, width)
-    elif cause.kind == "unknown" or not cause.signature:
-        lines += _new_signature(diagnosis, cause.line, width)
-    return lines or _no_help(cause, width)
-
-
-def _of_silence(diagnosis: Diagnosis, width: int) -> list[str]:
-    """Say what helps where the log stops without a word: look whether it goes on, and what others saw of its end."""
-    log = shlex.quote(diagnosis.log)
-    return [
-        *_get_the_rest("if this is not the whole log, get the rest and diagnose that:", width),
-        *wrap(f"if the process still runs: `relight diagnose --running {log}`", width, "help: "),
-        *wrap(
-            "if it is gone: its exit status, and the kernel's log (`dmesg`), say what this log does not",
-            width,
-            "help: ",
-        ),
-    ]
-
-
-def _no_help(cause: Cause, width: int) -> list[str]:
-    """Say what to do where neither a change nor a person's step is known: no page ends without a next step."""
-    said = _ELSEWHERE.get(cause.kind) or _ELSEWHERE.get(cause.family) or _NO_HELP
-    lines = wrap(f"{said}; `relight explain {cause.kind}` tells what is known of this kind", width, "help: ")
-    return lines + [f"        {line}" for line in WHOLE] * (cause.kind == _OTHERS)
-
-
-def _done(diagnosis: Diagnosis) -> list[str]:
-    """Return what helps beside a change of settings."""
-    if diagnosis.action == "person" and diagnosis.next:
-        return [
-            f"else a person has to: {diagnosis.next}" if diagnosis.repairs else f"a person has to: {diagnosis.next}"
-        ]
-    said = [_ACTIONS[diagnosis.action]] if diagnosis.action in _ACTIONS else []
-    return [*said, *([diagnosis.next] if diagnosis.next and diagnosis.action != "change" else [])]
-
-
-def _repair(repair: Repair, settings: Settings, width: int) -> list[str]:
-    edits = edits_of(repair, settings)
-    # Where the command is known, what it does not hold need not go.
-    edits = (settings.flags and edits_of(_without_missing(repair, settings), settings)) or edits
-    said = repair.why or f"change this: {', '.join(brief(edits))}"
-    lines = wrap(said, width, "help: ")
-    lines += [f"        {_edit(edit)}" for edit in edits]
-    note = [f"from {origin(repair.origin)}"]
-    note += ["confirmed by the host's own validation"] if repair.confirmed else []
-    note += [f"gives up: {repair.gives_up}"] if repair.gives_up else []
-    note += ["can alter answers"] if repair.alters_answers else []
-    return lines + wrap("; ".join(note), width, _NOTE)
-
-
-def _telling(step: Repair, settings: Settings, width: int) -> list[str]:
-    """Tell of a step that shows more of a failure, apart from what may mend it."""
-    lines = wrap(f"to learn more (it mends nothing): {step.why}", width, "help: ")
-    lines += [f"        {_edit(edit)}" for edit in edits_of(step, settings)]
-    return lines + (wrap(f"gives up: {step.gives_up}", width, _NOTE) if step.gives_up else [])
-
-
-def _without_missing(repair: Repair, settings: Settings) -> Repair:
-    return replace(
-        repair,
-        unset=tuple(name for name in repair.unset if name in settings.flags),
-        unset_env=tuple(name for name in repair.unset_env if name in settings.env),
-    )
-
-
-def _edit(edit: Edit) -> str:
-    return f"{edit.sign} {edit.text}" + ("   (environment)" if edit.env else "")
-
-
-def _new_signature(diagnosis: Diagnosis, line: int | None, width: int, said: str = _TEACH) -> list[str]:
-    if line is None:
-        return []
-    place = shlex.quote(f"{diagnosis.log}:{line}")
-    return [*wrap(said, width, "help: "), f"        relight playbook new my-failure --from {place}"]
-
-
 def _without_cause(diagnosis: Diagnosis, around: Sequence[LogLine], width: int) -> list[str]:
     lines = last_said(around or diagnosis.evidence)
     word, said = _verdict(diagnosis, empty=not lines)
     head = wrap(f"{word}: {diagnosis.log}: {said}", width, rest="  ")
     if lines and diagnosis.verdict != "healthy":
         head += _set(last_lines(diagnosis.log, lines, lines[-1], "the last line"), width)
-    head += wrap(f"{diagnosis.engine.name} {diagnosis.engine.version}", width, _NOTE) * bool(diagnosis.engine.version)
+    head += wrap(f"{diagnosis.engine.name} {diagnosis.engine.version}", width, NOTE) * bool(diagnosis.engine.version)
     if diagnosis.verdict in {"healthy", "starting"}:
         return head
     rest = "name a log that holds the start:" if not lines else "if this is not the whole log, diagnose all of it:"
-    head += ["", *_get_the_rest(rest, width)]
+    head += ["", *get_the_rest(rest, width)]
     if diagnosis.verdict == "unknown" and lines:
-        head += _new_signature(diagnosis, lines[-1].line, width, "if one of these lines is the failure, teach relight:")
+        head += new_signature(diagnosis, lines[-1].line, width, "if one of these lines is the failure, teach relight:")
     return head
 
 

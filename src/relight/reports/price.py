@@ -1,16 +1,15 @@
 """What a healthy server cost: where it is less than what was asked for."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from relight.reports.blocks import Prose
-from relight.reports.edits import brief, diff, edits_of, in_a_sentence
+from relight.reports.edits import COME, GONE, brief, diff, edits_of, in_a_sentence, named_by
 from relight.reports.prose import in_few, listed, prose
 from relight.reports.steps import asked_of
 from relight.words.attempt import Attempt, LeverState, Record
 from relight.words.settings import Repair
 
-_SIGNS = {"-": "dropped", "+": "added"}
+_SIGNS = {GONE: "dropped", COME: "added"}
 _MOST = 3
 """Costs of the changes on the way that are named in one sentence."""
 
@@ -36,21 +35,18 @@ def in_flags(record: Record) -> Prose:
     if final is None or record.state != "healthy":
         return ()
     edits = brief(diff(asked_of(record), final.settings))
-    order = sorted(edits, key=lambda line: (line.startswith("+ "), line.startswith("- ")))
+    order = sorted(edits, key=lambda line: (line.startswith(COME), line.startswith(GONE)))
     return prose("\n".join(_with_cost(line, final.changes) for line in order))
 
 
 def _with_cost(line: str, changes: Sequence[Repair]) -> str:
     """Return an edit, and what the change that made it gives up."""
-    said = f"`{line[2:]}` {_SIGNS[line[0]]}" if line[:2] in {"- ", "+ "} else f"`{line}`"
-    own = [c for c in changes if c.origin != "lever" and _names(line) in {_names(e) for e in brief(edits_of(c))}]
+    sign = next((s for s in _SIGNS if line.startswith(s)), "")
+    said = f"`{line.removeprefix(sign)}` {_SIGNS[sign]}" if sign else f"`{line}`"
+    own = [c for c in changes if c.origin != "lever" and named_by(line) in {named_by(e) for e in brief(edits_of(c))}]
     costs = [cost for c in own if (cost := c.gives_up.strip().rstrip("."))]
     costs += ["can alter answers"] if any(c.alters_answers for c in own) else []
     return f"{said} ({'; '.join(dict.fromkeys(costs))})" if costs else said
-
-
-def _names(line: str) -> str:
-    return re.split(r"[ =]", re.sub(r"^[-+] ", "", line))[0]
 
 
 def healthy_attempt(record: Record) -> Attempt | None:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from relight.reports.blocks import Code, Prose, Tone
 from relight.words.attempt import Attempt, Exit
 from relight.words.diagnosis import Cause, Diagnosis
-from relight.words.settings import WrittenFloat
+from relight.words.settings import Repair, WrittenFloat
 
 _DOUBTFUL = 0.5
 _GENERAL = 0.7
@@ -24,13 +25,14 @@ OUTCOME_WORDS = {
     "rejected": "refused",
     "aborted": "stopped",
 }
+_COSTS = ((0.5, "very low"), (1.5, "low"), (2.5, "medium"), (4.5, "high"), (inf, "very high"))
 _TONES: dict[str, Tone] = {"healthy": "good", "rejected": "warn", "aborted": "warn", "running": "plain"}
 UNKNOWN = "this failure is not known, and no line of the log stands out"
 _ORIGINS = {
     "message": "the failure's own message",
     "source": "the engine's source",
     "memory": "the memory sums",
-    "signature": "the signature",
+    "signature": "what is known of this failure",
     "lever": "a lever's next variant",
     "isolation": "isolation",
     "operator": "the operator",
@@ -108,6 +110,12 @@ def tone(attempt: Attempt) -> Tone:
 def origin(name: str) -> str:
     """Return where a repair came from, in words."""
     return _ORIGINS.get(name, name)
+
+
+def cost(repair: Repair) -> str:
+    """Return how much a change gives up, in words that compare; how doubtful it is does not count."""
+    price = repair.cost - repair.doubt
+    return next(word for most, word in _COSTS if price <= most)
 
 
 def value(held: Any) -> str:

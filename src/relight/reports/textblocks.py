@@ -21,7 +21,7 @@ from relight.reports.blocks import (
     Timeline,
     words,
 )
-from relight.reports.edits import brief, in_a_sentence
+from relight.reports.edits import in_a_sentence, lines_of
 from relight.reports.picture import picture
 from relight.reports.timeline import BROKE, OTHER, PEAK, few, matrix
 
@@ -67,8 +67,13 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
 
 def flowing(prose: Prose) -> str:
     """Return prose as text to wrap: a command to paste stays on one line, or a terminal would run its first half."""
-    kept = (Code(p.text.replace(" ", _KEPT)) if isinstance(p, Code) and p.text.startswith(_OURS) else p for p in prose)
+    kept = (Code(whole(p.text)) if isinstance(p, Code) and p.text.startswith(_OURS) else p for p in prose)
     return words(tuple(kept))
+
+
+def whole(text: str) -> str:
+    """Return text that `wrap` does not break."""
+    return text.replace(" ", _KEPT)
 
 
 def para(part: Para, width: int) -> list[str]:
@@ -95,8 +100,7 @@ def pairs(part: Pairs, width: int) -> list[str]:
 
 def edits(part: Edits, width: int) -> list[str]:
     """Set a change as lines: what goes, what comes, what has another value; in fewer where it was told before."""
-    told = [*brief([e for e in part.edits if not e.env])]
-    told += [f"{line}   (environment)" for line in brief([e for e in part.edits if e.env])]
+    told = lines_of(part.edits)
     if part.told:
         note = f" ({words(part.note)})" if part.note else ""
         return wrap("; ".join(map(_spoken, told)).replace("   (", " (") + note, width, f"{part.label:<{_LABEL}}")

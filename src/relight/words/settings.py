@@ -50,8 +50,9 @@ class Change:
 class Repair(Change):
     """A proposed change: why it should help and how far that is known.
 
-    `cost` is what is given up (0 = nothing); `confirmed` says that the host's own validation passed it. What is
-    `telling` mends nothing: it makes the engine tell more of the failure.
+    `cost` is what is given up (0 = nothing); `doubt` is the part of it that stands for being less likely to help.
+    `confirmed` says that the host's own validation passed it. What is `telling` mends nothing: it makes the engine
+    tell more of the failure.
     """
 
     why: str = ""
@@ -61,6 +62,7 @@ class Repair(Change):
     gives_up: str = ""
     alters_answers: bool = False
     telling: bool = False
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)
