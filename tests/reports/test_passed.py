@@ -118,7 +118,7 @@ def test_one_edit_proposed_twice_is_told_once() -> None:
 def test_what_was_given_up_on_the_way_stands_with_the_flag_at_the_top() -> None:
     page = text.render(STORIES["healthy"]())
 
-    assert "--mem-fraction-static 0.90 -> 0.86 (about 4 % of the token pool)" in page
+    assert "--mem-fraction-static 0.90 -> 0.86 (gives up about 4 % of the token pool)" in page
 
 
 def test_each_node_of_an_attempt_is_told_and_which_failed_first() -> None:

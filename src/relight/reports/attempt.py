@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import shorten
 
+from relight.reports import answers
 from relight.reports.blocks import (
     Block,
     Bullets,
@@ -23,6 +24,7 @@ from relight.reports.blocks import (
     Table,
     Tone,
 )
+from relight.reports.culprit import culprit_of
 from relight.reports.edits import brief, diff, edits_of
 from relight.reports.excerpts import evidence, innermost, other_values, readable, source
 from relight.reports.interval import no_value
@@ -30,6 +32,7 @@ from relight.reports.now import launch_command
 from relight.reports.passed import PASSED, passed_over
 from relight.reports.prose import (
     broke_in,
+    capital,
     count,
     ended_by,
     in_few,
@@ -73,7 +76,8 @@ def attempt_section(step: Step, record: Record) -> Section:
         *_changed(step),
         *_failure(attempt, earlier, later),
         *_again(attempt, earlier, record.folder),
-        *_judged(attempt),
+        *_shown(attempt, record),
+        *_judged(attempt, earlier),
         *_repairs(attempt, later, record),
         *_nodes(attempt),
         *_facts(attempt),
@@ -215,10 +219,18 @@ def _guards(read: Constraint) -> Prose:
     return prose(" because " + listed([f"`{guard}`" for guard in innermost(guards)])) if guards else ()
 
 
-def _judged(attempt: Attempt) -> list[Block]:
-    return (
-        [Bullets(tuple(sentence(note) for note in attempt.judged), "Judged by its answers")] if attempt.judged else []
-    )
+def _shown(attempt: Attempt, record: Record) -> list[Block]:
+    """Say what a later launch has shown to be to blame."""
+    found = culprit_of(attempt, record)
+    return [Para(prose(f"{capital(found.what)} is to blame: {found.why}."), "shown")] if found else []
+
+
+def _judged(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:
+    same = next((a for a in earlier if attempt.judged and a.judged == attempt.judged), None)
+    if same:
+        return [Para((f"The same answers, word for word, as in attempt {same.n}.",), "judged")]
+    notes = tuple(sentence(note) for note in answers.told(attempt.judged))
+    return [Bullets(notes, "Judged by its answers")] if notes else []
 
 
 def _repairs(attempt: Attempt, later: Sequence[Attempt], record: Record) -> list[Block]:

@@ -31,8 +31,10 @@ def blamed(nogood: Nogood, record: Record, reached: Mapping[int, tuple[bool, int
     `reached` is how far the launches got: one that got further shows what had to change.
     """
     seen = seen_in(nogood, record)
-    ways = () if nogood.hard else tuple(t for t in nogood.terms if t.op in _WAYS)
-    terms = tuple(t for t in nogood.terms if t not in ways)
+    open_ = () if nogood.hard else tuple(t for t in nogood.terms if t.op in _WAYS)
+    terms = tuple(t for t in nogood.terms if t not in open_)
+    # What some launch had meanwhile is no longer a way that nobody went.
+    ways = tuple(t for t in open_ if not any(_has(t, a) for a in record.attempts if a.launched and a not in seen))
     if not seen or nogood.hard or nogood.fails is not None or all(was_read(a) for a in seen):
         return Blamed(terms, (), ways)
     past = [a for a in record.attempts if _is_past(a, seen, reached)]
@@ -41,6 +43,13 @@ def blamed(nogood: Nogood, record: Record, reached: Mapping[int, tuple[bool, int
     if least:
         return _apart(terms, [t for _, some in changed for t in some], ways, least[0])
     return _apart(terms, [t for t in terms if t.op in _BOUNDS] or terms, ways)
+
+
+def _has(way: Term, attempt: Attempt) -> bool:
+    """Say whether an attempt went a way out of a condition: it was given what the condition is known without."""
+    held = attempt.settings.env if way.env else attempt.settings.flags
+    values = way.value if isinstance(way.value, list | tuple) else (way.value,)
+    return way.name not in held if way.op == "set" else way.name in held and held[way.name] in values
 
 
 def _apart(terms: Sequence[Term], found: Sequence[Term], ways: tuple[Term, ...], past: Attempt | None = None) -> Blamed:

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from relight.reports.blamed import Blamed, blamed, numbers_of, seen_in, was_read
 from relight.reports.blocks import Block, Code, Para, Prose, Table
+from relight.reports.culprit import Culprit, culprit
 from relight.reports.prose import count, numbered, prose, sure, value
 from relight.reports.verdict import progress
 from relight.words.attempt import Attempt, Nogood, Record, Term
@@ -14,6 +15,7 @@ _FEW = 4
 _LONG = 9
 _WEAK = 0.8
 _BOUNDS = {"<=", ">="}
+_WAYS = {"!=", "set"}
 _EARLIER = "an earlier run, "
 
 
@@ -43,8 +45,31 @@ def nogoods_table(record: Record) -> Table | None:
     kept = [(n, when) for n, when in kept if not _is_explained(n, [other for other, _ in kept], record)]
     if not kept:
         return None
-    rows = tuple((when, (n.kind,), prose(_where(n.because)), prose(_known(n, record, reached))) for n, when in kept)
-    return Table("What fails, and how that is known", ("fails", "kind", "seen in", "how it is known"), rows)
+    found = culprit(record)
+    rows: list[tuple[Prose, ...]]
+    about = [n for n, _ in kept if found and _is_about(n, found)]
+    rows = [
+        (when, (n.kind,), prose(_where(n.because)), prose(_known(n, record, reached)))
+        for n, when in kept
+        if n not in about
+    ]
+    rows = [*([_shown(found, about)] if found and about else []), *rows]
+    return Table("What fails, and how that is known", ("fails", "kind", "seen in", "how it is known"), tuple(rows))
+
+
+def _is_about(nogood: Nogood, found: Culprit) -> bool:
+    """Say whether a condition is of the failure that one change mended, and names what was changed."""
+    seen = found.failed.diagnosis.cause if found.failed.diagnosis else None
+    return bool(seen and nogood.kind == seen.kind and found.names & {t.name for t in nogood.terms} and not nogood.hard)
+
+
+def _shown(found: Culprit, about: Sequence[Nogood]) -> tuple[Prose, ...]:
+    """Return the one row for conditions of which a healthy launch has shown what matters in them."""
+    numbers = sorted(set().union(*(numbers_of(n.because) for n in about)))
+    terms = {in_words(t): t for n in about for t in n.terms if t.name in found.names and t.op not in _WAYS}
+    when = _joined([Code(said) for said in terms], " and ") or prose(found.what)
+    where = numbered(f"attempts {', '.join(map(str, numbers))}") if len(numbers) > 1 else about[0].because
+    return when, (about[0].kind,), prose(where), prose(f"shown: {found.why}")
 
 
 def _where(because: str) -> str:

@@ -7,7 +7,8 @@ from textwrap import shorten
 
 from relight.reports.blocks import Block, Code, Command, Edit, Edits, Pairs, Para, Section
 from relight.reports.commands import about, again, resumed
-from relight.reports.edits import brief, command, diff, edits_of
+from relight.reports.culprit import of_the_whole_run
+from relight.reports.edits import brief, command, diff, edits_of, in_a_sentence
 from relight.reports.holders import holders
 from relight.reports.price import healthy_attempt, moved_together
 from relight.reports.prose import count, listed, prose, sentence
@@ -65,7 +66,7 @@ def _healthy(record: Record) -> list[Block]:
         blocks.append(Para(prose(f"Stop it: `{about(record, 'stop')}`")))
     final = healthy_attempt(record)
     if final:
-        blocks += [_altered(change) for change in final.changes if change.alters_answers]
+        blocks += [_altered(change, record) for change in final.changes if change.alters_answers]
         blocks += [*_differs(diff(asked_of(record), final.settings)), *_unproven(record)]
     return blocks
 
@@ -93,10 +94,12 @@ def _ended(record: Record) -> str:
     return "The server has been stopped since. This command was healthy:"
 
 
-def _altered(change: Repair) -> Block:
-    edits = ", ".join(f"`{line}`" for line in brief(edits_of(change)))
-    said = f", giving up {change.gives_up}" if change.gives_up else ""
-    return Para(prose(f"Check the answers: {edits} can alter them{said}."), tone="warn")
+def _altered(change: Repair, record: Record) -> Block:
+    edits = ", ".join(in_a_sentence(line) for line in brief(edits_of(change, asked_of(record))))
+    found = of_the_whole_run(record)
+    sick = found is not None and found.failed.outcome == "sick" and found.names <= change.names | change.variables
+    before = "; those of the settings asked for were wrong" if sick else ""
+    return Para(prose(f"Check the answers: {edits} can alter them{before}."), tone="warn")
 
 
 def _differs(edits: tuple[Edit, ...]) -> list[Block]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from relight.reports.edits import edits_of
 from relight.reports.learned import in_words
-from relight.reports.prose import listed
+from relight.reports.prose import listed, outcome
 from relight.words.attempt import Attempt, Nogood, Record, Term
 from relight.words.settings import Repair, Settings
 
@@ -26,10 +26,29 @@ def passed_over(repair: Repair, attempt: Attempt, record: Record, taken: Sequenc
     against = known_against(repair, attempt, record)
     if against:
         return f"{PASSED}: {against}"
+    within = _within(repair, attempt, record)
+    if within:
+        return f"{PASSED}: tried only beside other changes (attempt {within.n}, {outcome(within)})"
     following = next((a for a in record.attempts if a.n > attempt.n), None)
     if following is None:
         return _ENDS.get(record.state, "not tried")
     return f"{PASSED}: {_beaten(repair, attempt, following, taken)}"
+
+
+def _within(repair: Repair, attempt: Attempt, record: Record) -> Attempt | None:
+    """Return the first later launch that had all edits of a repair among others."""
+    wanted = attempt.settings.changed(repair)
+    later = (a for a in record.attempts if a.n > attempt.n and a.launched)
+    return next((a for a in later if _has_all(repair, wanted, a.settings)), None)
+
+
+def _has_all(repair: Repair, wanted: Settings, given: Settings) -> bool:
+    flags = all(_side(wanted.flags, n) == _side(given.flags, n) for n in repair.names)
+    return flags and all(_side(wanted.env, n) == _side(given.env, n) for n in repair.variables)
+
+
+def _side(held: Mapping[str, Any], name: str) -> tuple[bool, Any]:
+    return name in held, held.get(name)
 
 
 def _beaten(repair: Repair, attempt: Attempt, following: Attempt, taken: Sequence[Repair]) -> str:

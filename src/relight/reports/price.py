@@ -7,7 +7,7 @@ from relight.reports.edits import COME, GONE, brief, diff, edits_of, in_a_senten
 from relight.reports.prose import in_few, listed, prose
 from relight.reports.steps import asked_of
 from relight.words.attempt import Attempt, LeverState, Record
-from relight.words.settings import Repair
+from relight.words.settings import Repair, Settings
 
 _SIGNS = {GONE: "dropped", COME: "added"}
 _MOST = 3
@@ -20,7 +20,7 @@ def price(record: Record) -> tuple[str, ...]:
     final = healthy_attempt(record)
     changes = final.changes if final else ()
     parts = (
-        _alters(changes, final),
+        _alters(changes, final, asked_of(record)),
         _told(levers, lambda lever: lever.kept is None, "off", "off"),
         _told(levers, _idle, "asked for and not in effect", "asked for and not in effect"),
         _told(levers, _later, "at a later variant", "at later variants"),
@@ -44,7 +44,7 @@ def _with_cost(line: str, changes: Sequence[Repair]) -> str:
     sign = next((s for s in _SIGNS if line.startswith(s)), "")
     said = f"`{line.removeprefix(sign)}` {_SIGNS[sign]}" if sign else f"`{line}`"
     own = [c for c in changes if c.origin != "lever" and named_by(line) in {named_by(e) for e in brief(edits_of(c))}]
-    costs = [cost for c in own if (cost := c.gives_up.strip().rstrip("."))]
+    costs = [f"gives up {cost}" for c in own if (cost := c.gives_up.strip().rstrip("."))]
     costs += ["can alter answers"] if any(c.alters_answers for c in own) else []
     return f"{said} ({'; '.join(dict.fromkeys(costs))})" if costs else said
 
@@ -80,10 +80,12 @@ def given_up(changes: Sequence[Repair]) -> dict[str, list[str]]:
     return costs
 
 
-def _alters(changes: Sequence[Repair], final: Attempt | None) -> str:
-    edits = [line for change in changes if change.alters_answers for line in brief(edits_of(change))]
+def _alters(changes: Sequence[Repair], final: Attempt | None, asked: Settings) -> str:
+    edits = [line for change in changes if change.alters_answers for line in brief(edits_of(change, asked))]
+    costs = listed([c.gives_up.strip().rstrip(".") for c in changes if c.alters_answers and c.gives_up.strip()])
+    given = f" and gives up {costs}" if costs else ""
     if edits:
-        return f"{in_few([in_a_sentence(line) for line in edits], 2)} can alter answers"
+        return f"{in_few([in_a_sentence(line) for line in edits], 2)} can alter answers{given}"
     return "answers can differ from those of the settings asked for" if final and final.alters_answers else ""
 
 

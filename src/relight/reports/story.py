@@ -7,6 +7,7 @@ from relight.reports.attempt import attempt_section
 from relight.reports.blocks import Block, Pairs, Prose, Section, Story, Table
 from relight.reports.choices import options_blocks
 from relight.reports.commands import named
+from relight.reports.edits import brief
 from relight.reports.figures import figures_block, incidents_table
 from relight.reports.learned import nogoods_blocks
 from relight.reports.now import now_section
@@ -146,13 +147,20 @@ def _ends(group: list[Step]) -> str:
 
 
 def _changed(step: Step) -> Prose:
+    """Say what is new against the launch before, or against what was asked for where that is shorter."""
     if step.before is None and not step.edits:
         return ("as asked",)
-    lines = step.in_words.split("\n")
+    asked = brief(step.from_asked)
+    if step.before and len(asked) < len(brief(step.edits)):
+        return ("as asked, but\n", *_lines([f"`{line}`" for line in asked])) if asked else ("as asked",)
+    return _lines(step.in_words.split("\n")) or ("the same again",)
+
+
+def _lines(lines: Sequence[str]) -> Prose:
     more = len(lines) - _CHANGES
     if more > 1:
         return (*prose("\n".join(lines[:_CHANGES])), f"\nand {more} more, in detail below")
-    return prose(step.in_words) or ("the same again",)
+    return prose("\n".join(lines))
 
 
 def _why_again(step: Step, alone: Sequence[Attempt]) -> Prose:

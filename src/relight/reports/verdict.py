@@ -6,6 +6,7 @@ from itertools import pairwise
 from textwrap import shorten
 
 from relight.reports.blocks import Prose, Tone
+from relight.reports.culprit import of_the_whole_run
 from relight.reports.price import price
 from relight.reports.prose import broke_in, capital, count, numbered, outcome, prose, why_failed
 from relight.reports.timeline import lane
@@ -107,7 +108,9 @@ def _launches(record: Record) -> str:
 def _healthy(record: Record) -> str:
     text = f"The server answers correctly after {_launches(record)}"
     costs, died = price(record), len(record.incidents)
-    since = f" Since it was first healthy it failed {_times(died)} and was brought back." if died else ""
+    found = of_the_whole_run(record)
+    blame = f" To blame for the failures was {found.what}: {found.why}." if found else ""
+    since = f"{blame} Since it was first healthy it failed {_times(died)} and was brought back." if died else blame
     return f"{text}, at a price: {'; '.join(costs)}.{since}" if costs else f"{text}{_as_asked(record)}.{since}"
 
 
