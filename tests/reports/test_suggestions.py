@@ -73,7 +73,7 @@ def test_many_candidates_refused_for_one_reason_take_one_line() -> None:
     assert isinstance(table, Table)
     [row] = table.rows
     assert words(row[0]) == "1 to 40"
-    assert words(row[1]).startswith("40 candidates")
+    assert words(row[1]).startswith("40 sets of settings")
 
 
 def test_a_condition_as_long_as_the_settings_is_told_as_those_settings() -> None:

@@ -61,6 +61,12 @@ from relight.words.settings import Repair, Settings
 _SURE = 0.999
 _LONGEST = 160
 _SEEN = 0.1
+_RUNGS = {
+    "parse": "by the engine's parser",
+    "validate": "by the engine's own check of its arguments",
+    "dummy": "with dummy weights",
+}
+"""What an attempt was, where it was no launch of the real thing."""
 _LEARNED = "what an earlier run learned speaks against the settings as asked (`--forget` drops it)"
 _AS_ASKED = "as the playbook asks"
 
@@ -93,7 +99,7 @@ def attempt_section(step: Step, record: Record) -> Section:
         (inner,) if inner else (),
         folded=True,
         tone=tone(attempt),
-        tag=attempt.rung,
+        tag=_RUNGS.get(attempt.rung, ""),
         gist=sentence(why_failed(attempt.diagnosis)) if attempt.outcome not in {"healthy", None} else (),
     )
 
@@ -205,18 +211,25 @@ def _raised(diagnosis: Diagnosis) -> list[Block]:
 def _source(read: Constraint) -> list[Block]:
     blocks: list[Block] = []
     if read.condition:
-        blocks.append(Para((*prose(f"`{read.condition}`"), *_guards(read)), "wanted"))
+        blocks.append(Para((*_rule(read), *_guards(read)), "rule"))
     left = other_values(read)
     if left:
-        blocks.append(Para(prose(", ".join(f"`{name}` is {value(v)}" for name, v in left.items())), "values"))
-    if read.opaque:
-        blocks.append(Para(prose(in_few([f"`{part}`" for part in read.opaque])), "not read"))
+        blocks.append(Para(prose(", ".join(f"`{name}` is {value(v)}" for name, v in left.items())), "here"))
     return blocks
+
+
+def _rule(read: Constraint) -> Prose:
+    """Say what the engine checks, and what of that could not be followed to a setting."""
+    unread = [part for part in read.opaque if part in read.condition]
+    doubt = f" (how {in_few([f'`{part}`' for part in unread], 2)} comes about was not followed)" if unread else ""
+    return prose(f"It fails unless `{read.condition}`{doubt}.")
 
 
 def _guards(read: Constraint) -> Prose:
     guards = readable(read)
-    return prose(" because " + listed([f"`{guard}`" for guard in innermost(guards)])) if guards else ()
+    return (
+        prose(f" That is checked only while {listed([f'`{guard}`' for guard in innermost(guards)])}.") if guards else ()
+    )
 
 
 def _shown(attempt: Attempt, record: Record) -> list[Block]:
@@ -276,7 +289,7 @@ def _choice(
 
 def _became(taken: Attempt, failed: Attempt, following: int) -> str:
     if taken.outcome == "rejected" and not _past(taken, failed):
-        return f"refused by {taken.rung} (attempt {taken.n})"
+        return f"{outcome(taken)} (attempt {taken.n})"
     verb = "taken" if taken.n == following else "tried later"
     if taken.outcome in {"healthy", "aborted", None}:
         return f"{verb}: attempt {taken.n}, {outcome(taken)}"

@@ -63,11 +63,11 @@ def _counted(record: Record) -> str:
     found = {status: sum(o.status == status for o in record.options) for status in _ORDER}
     untried = f" ({_untried(record.state)})"
     parts = [f"{n} {status}{untried if status == 'untried' else ''}" for status, n in found.items() if n]
-    return f"{count(len(record.options), 'option')}{_held(record)}: {', '.join(parts)}."
+    return f"{count(len(record.options), 'way', 'ways')} to change the settings{_held(record)}: {', '.join(parts)}."
 
 
 def _held(record: Record) -> str:
     """Say which settings the options were held against."""
     if record.state == "exhausted" or not record.attempts:
         return ""
-    return f", held against the {'healthy' if record.final else 'last'} settings"
+    return f", seen from the {'healthy' if record.final else 'last'} settings"

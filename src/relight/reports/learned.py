@@ -208,4 +208,4 @@ def _ground(nogood: Nogood, seen: Sequence[Attempt], record: Record) -> str:
         return "the memory sums"
     named = [a.diagnosis.cause.signature for a in seen if a.diagnosis and a.diagnosis.cause]
     signature = next((s for s in named if s), "")
-    return f"what is known of `{signature}`" if signature else "the diagnosis of what was seen"
+    return f"what relight knows of this failure (`{signature}`)" if signature else "the diagnosis of what was seen"

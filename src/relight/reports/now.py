@@ -195,21 +195,25 @@ def _commonest(record: Record) -> list[Block]:
 
 def _budget(record: Record) -> list[Block]:
     left = sum(o.status == "untried" for o in record.options)
-    said = count(left, "option is left", "options are left") if left else "Options are left"
-    upcoming = with_variants(record, record.reason.partition(AND_NEXT)[2])
-    first = [Para(sentence(f"Next it would try: {upcoming}"))] if upcoming else []
     launches = sum(a.launched for a in record.attempts)
-    more = max(_FEW_LAUNCHES, left)
-    counted = (
-        f"{said}; one launch tries one of them, or several together. This goes on where the run stopped, "
-        f"with up to {more} launches more ({launches} were made; `--max-attempts` counts them all):"
-    )
+    upcoming = with_variants(record, record.reason.partition(AND_NEXT)[2])
+    one = f"Next it would try: {upcoming}. This makes that one launch" if upcoming else "This makes one launch more"
+    same = unmoved(record)
     return [
         *_said(record),
-        *first,
-        Para(prose(counted)),
-        Command((resumed(record, *_allowed(record, launches + more)),)),
+        *([Para(prose(same))] if same else []),
+        Para(prose(f"{one} ({launches + 1} in all):")),
+        Command((resumed(record, *_allowed(record, launches + 1)),)),
+        Para(prose(f"This goes on until it is healthy, {_at_most(launches, left)}:")),
+        Command((resumed(record, *_allowed(record, launches + max(_FEW_LAUNCHES, left))),)),
     ]
+
+
+def _at_most(launches: int, left: int) -> str:
+    more = max(_FEW_LAUNCHES, left)
+    why = f"; {count(left, 'option is', 'options are')} left, and one launch may try several" if left else ""
+    counted = "`--max-attempts` counts those already made too"
+    return f"with up to {more} launches more ({launches + more} in all: {counted}{why})"
 
 
 def _allowed(record: Record, launches: int) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ OUTCOME_WORDS = {
     "aborted": "stopped",
 }
 _COSTS = ((0.5, "very low"), (1.5, "low"), (2.5, "medium"), (4.5, "high"), (inf, "very high"))
+REFUSED = "refused before launch"
 _TONES: dict[str, Tone] = {"healthy": "good", "rejected": "warn", "aborted": "warn", "running": "plain"}
 UNKNOWN = "this failure is not known, and no line of the log stands out"
 _ORIGINS = {
@@ -95,7 +96,7 @@ def in_few(items: Sequence[str], most: int = 3) -> str:
 def outcome(attempt: Attempt) -> str:
     """Return how an attempt ended, in a word or two."""
     if attempt.outcome == "rejected":
-        return f"refused by {attempt.rung}"
+        return REFUSED
     cause = attempt.diagnosis.cause if attempt.diagnosis else None
     if attempt.outcome == "sick" and cause and cause.family not in _OF_ANSWERS:
         return "failed in use"

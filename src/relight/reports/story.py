@@ -71,8 +71,8 @@ def _head(record: Record) -> Pairs:
     launches = [a for a in record.attempts if a.launched]
     refused = len(record.attempts) - len(launches)
     tries = count(len(launches), "launch", "launches") if launches else "nothing was launched"
-    more = "more candidate" if launches else "candidate"
-    tries += f", {count(refused, more)} refused before launch" if refused else ""
+    what = ("other set of settings", "other sets of settings") if launches else ("set of settings", "sets of settings")
+    tries += f", {count(refused, *what)} refused before a launch" if refused else ""
     took = span(between(record.started, record.ended))
     engine = " ".join(part for part in (record.engine.name, record.engine.version) if part)
     flags = in_flags(record)
@@ -133,7 +133,7 @@ def _row(group: list[Step], alone: Sequence[Attempt]) -> tuple[Prose, ...]:
     if first is last:
         return (str(first.attempt.n),), _changed(first), (outcome(first.attempt),), _why_again(first, alone)
     alike = all(_end(step) == _end(first) for step in group)
-    what = "candidates" if all(step.attempt.outcome == "rejected" for step in group) else "attempts"
+    what = "sets of settings" if all(step.attempt.outcome == "rejected" for step in group) else "attempts"
     together = f"{len(group)} {what}, each in detail below"
     ended = outcome(first.attempt) if alike else _ends(group)
     why = _why(first) if alike else ("Different causes.",)
@@ -142,7 +142,7 @@ def _row(group: list[Step], alone: Sequence[Attempt]) -> tuple[Prose, ...]:
 
 def _ends(group: list[Step]) -> str:
     """Return how many of a group ended in which way: "4 crashed, 2 refused"."""
-    words = Counter(outcome(step.attempt).partition(" by ")[0] for step in group)
+    words = Counter(outcome(step.attempt).partition(" before ")[0] for step in group)
     return ", ".join(f"{n} {word}" for word, n in words.items())
 
 

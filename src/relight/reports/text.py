@@ -64,7 +64,7 @@ def _body(section: Section, width: int, indent: int) -> list[str]:
 
 
 def _rung(section: Section) -> str:
-    return f"   (rung {section.tag})" if section.tag and section.tag != "real" else ""
+    return f"   ({section.tag})" if section.tag else ""
 
 
 def _apart(before: Block, now: Block) -> bool:

@@ -8,7 +8,7 @@ from textwrap import shorten
 from relight.reports.blocks import Prose, Tone
 from relight.reports.culprit import of_the_whole_run
 from relight.reports.price import price
-from relight.reports.prose import broke_in, capital, count, numbered, outcome, prose, why_failed
+from relight.reports.prose import REFUSED, broke_in, capital, count, numbered, outcome, prose, why_failed
 from relight.reports.timeline import lane
 from relight.reports.times import span
 from relight.words.attempt import Attempt, Record, State
@@ -135,7 +135,7 @@ def _failed(record: Record) -> str:
 def _ended(attempt: Attempt) -> str:
     died = "was healthy, then died" if attempt.diagnosis else "was healthy"
     word = outcome(attempt)
-    told = {"healthy": died, "wrong answers": "gave wrong answers", f"refused by {attempt.rung}": f"was {word}"}
+    told = {"healthy": died, "wrong answers": "gave wrong answers", REFUSED: f"was {word}"}
     return told.get(word, word)
 
 
