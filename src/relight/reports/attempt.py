@@ -63,7 +63,7 @@ _LONGEST = 160
 _SEEN = 0.1
 _RUNGS = {
     "parse": "by the engine's parser",
-    "validate": "by the engine's own check of its arguments",
+    "validate": "by the engine's check",
     "dummy": "with dummy weights",
 }
 """What an attempt was, where it was no launch of the real thing."""
