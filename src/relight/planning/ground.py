@@ -205,8 +205,7 @@ class Ground:
 
     def price(self, node: Node, touched: Touched) -> Price:
         """Return what orders the search: changes that alter answers, what is given up, distrust, size."""
-        moved = self._moved(node)
-        alters, cost, trust, size = 0, self.lost(node, touched), float(moved * TRUST["lever"]), moved
+        alters, cost, trust, size = 0, self.lost(node, touched), 0.0, self._moved(node)
         for repair in node.repairs:
             more = self._read(repair).price
             alters, cost, trust, size = alters + more[0], cost + more[1], trust + more[2], size + more[3]

@@ -50,9 +50,9 @@ def _repairs(lesson: Lesson, known: bounds.Known, ground: Ground) -> Iterable[Re
 
 
 def _fell_short(repair: Repair, inside: Mapping[str, Repair], known: bounds.Known, ground: Ground) -> bool:
-    """Say whether sums proposed too little before, and something that goes further than this is at hand."""
-    stale = any(r not in known.fresh for r in known.repairs)
-    return stale and any(ground.names.canonical(n) in inside for n in repair.set)
+    """Say whether sums for a number this repair sets fell short before, and something that goes further is at hand."""
+    stale = {ground.names.canonical(n) for r in known.repairs if r not in known.fresh for n in r.set}
+    return any(n in stale and n in inside for n in map(ground.names.canonical, repair.set))
 
 
 def _remembered(term: Term, lesson: Lesson, ground: Ground) -> Repair:

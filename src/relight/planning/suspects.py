@@ -119,8 +119,9 @@ def _changed(repairs: Sequence[Repair], cause: Cause | None, ground: Ground, bit
 
 
 def _own(repair: Repair, cause: Cause | None, ground: Ground) -> bool:
-    """Say whether a repair is a remedy of the signature that named the failure, not one of the place it showed."""
-    found = (s.remedies for s in ground.world.knowledge.signatures if cause and s.id == cause.signature)
+    """Say whether a repair is a remedy for this very failure: of the signature that named it, if that is specific."""
+    known = ground.world.knowledge.signatures if cause else ()
+    found = (s.remedies for s in known if cause and s.id == cause.signature and not s.generic)
     touched = repair.names | repair.variables
     return any(touched == {*r.set, *r.add, *r.scale, *r.unset, *r.set_env, *r.unset_env} for rs in found for r in rs)
 
