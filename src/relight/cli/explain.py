@@ -81,9 +81,9 @@ def _signature(signature: Signature) -> dict[str, Any]:
 def sentence(remedy: Remedy) -> str:
     """Return what a remedy does, and what it gives up, as one line."""
     moved = {**{n: f"{v:+g}" for n, v in remedy.add.items()}, **{n: f"times {v:g}" for n, v in remedy.scale.items()}}
-    parts = [f"--{n} {v}" for n, v in remedy.set.items() if n not in moved]
-    parts += [f"--{n} {v}{_else(remedy, n)}" for n, v in moved.items()]
-    parts += [f"{n}={v}" for n, v in remedy.set_env.items()]
+    parts = [f"--{n} {v}{_where(remedy, n)}" for n, v in remedy.set.items() if n not in moved]
+    parts += [f"{n if n.isupper() else f'--{n}'} {v}{_else(remedy, n)}" for n, v in moved.items()]
+    parts += [f"{n}={v}{_where(remedy, n)}" for n, v in remedy.set_env.items() if n not in moved]
     parts += [f"without --{n}" for n in remedy.unset] + [f"without {n}" for n in remedy.unset_env]
     parts += [f"wait {remedy.wait:g} s"] if remedy.wait else []
     why = f": {remedy.why}" if remedy.why else ""
@@ -92,7 +92,14 @@ def sentence(remedy: Remedy) -> str:
 
 
 def _else(remedy: Remedy, name: str) -> str:
-    return f" ({remedy.set[name]} where its value is not known)" if name in remedy.set else ""
+    known = {**remedy.set, **remedy.set_env}
+    return f" ({known[name]} where its value is not known)" if name in known else ""
+
+
+def _where(remedy: Remedy, name: str) -> str:
+    """Say of a number that is only raised, or only lowered, where it is set."""
+    words = {"up": " (where it is less)", "down": " (where it is more)"}
+    return words.get(remedy.only.get(name, ""), "")
 
 
 def _told(found: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from relight.config.signatures import KEYS, REMEDY_KEYS, SAMPLE_KEYS
 from relight.words.kinds import KINDS
-from relight.words.signature import Role, SignatureAction
+from relight.words.signature import Role, SignatureAction, Way
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _SEVERAL: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -20,6 +20,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
     "wait": {"type": "number", "minimum": 0},
     "cost": {"type": "number", "minimum": 0},
     "blames": {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "properties": {"flags": _TEXTS, "env": _TEXTS}}]},
+    "only": {"type": "object", "additionalProperties": {"type": "string", "enum": list(get_args(Way))}},
     "bounds": {"type": "object", "additionalProperties": _PAIR},
     **dict.fromkeys(("generic", "fatal"), _SWITCH),
     **{key: {"type": "object", "additionalProperties": _NUMBER} for key in ("add", "scale")},

@@ -4,14 +4,14 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from relight.config.literals import SHORTEST
 from relight.config.regexes import Regexes
 from relight.words.errors import UsageError
 from relight.words.kinds import KINDS
 from relight.words.near import meant
-from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAction
+from relight.words.signature import Remedy, Role, Sample, Signature, SignatureAction, Way
 
 T = TypeVar("T")
 KEYS = (
@@ -19,8 +19,8 @@ KEYS = (
     "blames", "summary", "next", "remedy", "sample", "near_miss",
 )  # fmt: skip
 REMEDY_KEYS = (
-    "set", "unset", "set_env", "unset_env", "add", "scale", "times", "bounds", "wait", "why", "gives_up", "cost",
-    "needs", "versions", "platforms",
+    "set", "unset", "set_env", "unset_env", "add", "scale", "times", "bounds", "only", "wait", "why", "gives_up",
+    "cost", "needs", "versions", "platforms",
 )  # fmt: skip
 SAMPLE_KEYS = ("log", "line")
 _WORDS = {"bool": "true or false", "int": "a whole number", "dict": "a table, as in { some-flag = 1 }"}
@@ -95,6 +95,7 @@ def read_remedy(item: Mapping[str, Any], place: str) -> Remedy:
         scale=_numbers(item, "scale", where),
         times=str(item.get("times", "")),
         bounds={k: _bounds(v, k, where) for k, v in _of(item, "bounds", dict, default={}, place=where).items()},
+        only={k: _way(v, k, where) for k, v in _of(item, "only", dict, default={}, place=where).items()},
         wait=_number(item.get("wait", 0), "wait", where),
         why=text_of(item, "why", where),
         gives_up=str(item.get("gives_up", "")),
@@ -120,6 +121,12 @@ def _bounds(value: Any, name: str, place: str) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2:
         raise UsageError(f"bounds: {name} is {value!r}", place=place, next="write [LOWEST, HIGHEST]")
     return _number(value[0], f"bounds: {name}", place), _number(value[1], f"bounds: {name}", place)
+
+
+def _way(value: Any, name: str, place: str) -> Way:
+    if value not in get_args(Way):
+        raise UsageError(f"only: {name} is {value!r}", place=place, next='write "up" or "down"')
+    return cast("Way", value)
 
 
 def _flag_value(value: Any) -> Any:

@@ -100,7 +100,10 @@ def _owners(candidate: Candidate, ask: Matcher) -> set[str]:
 
 
 def _remedy_problems(remedy: Remedy, knowledge: Knowledge) -> Iterator[str]:
-    for flag in (*remedy.set, *remedy.unset, *remedy.add, *remedy.scale):
+    moved = {*remedy.add, *remedy.scale, *remedy.only}
+    for name in sorted(moved - {*remedy.set, *remedy.set_env, *remedy.add, *remedy.scale}):
+        yield f"only names {name}, which the remedy does not set"
+    for flag in (*remedy.set, *remedy.unset, *(name for name in (*remedy.add, *remedy.scale) if not name.isupper())):
         if flag in PROTECTED or flag.startswith("ssl-"):
             yield f"a remedy may not touch --{flag}: it is always protected"
         elif knowledge.versions and not any(flag in parser for parser in knowledge.versions.values()):

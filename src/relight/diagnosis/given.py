@@ -89,6 +89,11 @@ class Given:
         found: FlagValue | None = self.fields.get(self._dest(flag))
         return found
 
+    def number(self, name: str) -> int | float | None:
+        """Return the number in use of a flag or a variable, None where it is not known, or none."""
+        value = as_number(self.env.get(name, "")) if name.isupper() else self.value(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
     def in_effect(self, flag: str) -> FlagValue | None:
         """Return the value in use, that of the parser where the command is known and does not give the flag."""
         value = self.value(flag)

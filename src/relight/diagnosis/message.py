@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relight.diagnosis.given import Given
 from relight.diagnosis.steps import stepped
+from relight.logs.marks import as_number
 from relight.words.settings import FlagValue, Repair
 
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n|,?\s+\bor\b\s+(?:alternatively\s+)?|,\s+but\s+|:\s+(?=\d\.)|\s\(?\d\)\s")
@@ -140,14 +141,21 @@ def _advised(found: list[Mention], given: Given) -> Iterator[Repair]:
     """One repair for each clause that advises: what it names together belongs together."""
     for clause in dict.fromkeys(m.clause for m in found):
         wanted = [m for m in found if m.clause == clause and m.advised]
-        flags = {
-            n: v for m in wanted if not m.env and (n := given.name(m.name)) and (v := _value(m, given)) is not None
-        }
+        named = ((m, given.name(m.name), _value(m, given)) for m in wanted if not m.env)
+        flags = {n: v for m, n, v in named if n and v is not None and not _other_way(m, n, v, given)}
         env = {m.name: m.value for m in wanted if m.env and m.value is not None}
         fresh = {n: v for n, v in flags.items() if str(given.value(n)) != str(v)}
         if fresh or any(given.env.get(k) != v for k, v in env.items()):
             names = ", ".join([*(f"--{n}" for n in fresh), *env])
             yield Repair(set=fresh, set_env=env, why=f"the message asks for {names}", origin="message", cost=1)
+
+
+def _other_way(mention: Mention, name: str, value: FlagValue, given: Given) -> bool:
+    """Say whether a value that a message gives as an example lies the other way from the one in use."""
+    now, wanted = given.number(name), as_number(value) if isinstance(value, str) else value
+    if mention.more is None or now is None or isinstance(wanted, bool) or not isinstance(wanted, int | float):
+        return False
+    return wanted < now if mention.more else wanted > now
 
 
 def _instead(message: str, found: list[Mention], given: Given) -> Iterator[Repair]:

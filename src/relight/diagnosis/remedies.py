@@ -8,6 +8,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 
 from relight.diagnosis.given import Given
+from relight.logs.marks import as_number
 from relight.words.platform import Platform
 from relight.words.settings import FlagValue, Repair
 from relight.words.signature import Remedy, Signature
@@ -34,7 +35,8 @@ def repairs_from(
 
 def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | None:
     times = _times(remedy, facts)
-    flags = {**remedy.set, **_moved(remedy, given, times)}
+    moved = _moved(remedy, given, times)
+    flags = {**remedy.set, **{name: value for name, value in moved.items() if not name.isupper()}}
     named = {given.name(name): _filled(value, facts) for name, value in flags.items()}
     unset = tuple(name for flag in remedy.unset if (name := given.written(flag)))
     if None in named or None in named.values() or not all(given.has_variable(name) for name in remedy.set_env):
@@ -42,11 +44,14 @@ def _repair(remedy: Remedy, facts: Mapping[str, Any], given: Given) -> Repair | 
     variables = _read(remedy, given.platform)
     if variables is None:
         return None
-    changes = {str(name): value for name, value in named.items() if value is not None}
+    wrong = {given.name(n) for n in flags if _against(remedy, n, _filled(flags[n], facts), given)}
+    changes = {str(name): value for name, value in named.items() if value is not None and name not in wrong}
     changes = {name: value for name, value in changes.items() if not _same(given.in_effect(name), value)}
     if remedy.set and not changes and not given.flags:
         unset = ()  # only supposed to be given: with nothing set, nothing is known to change
+    variables = {k: str(moved.get(k, v)) for k, v in variables.items()}
     env = {k: filled(v, facts) for k, v in variables.items() if not _on(given.env.get(k), v)}
+    env = {k: v for k, v in env.items() if not _against(remedy, k, v, given)}
     if None in env.values() or not (changes or unset or env or remedy.unset_env) or not _possible(changes, given):
         return None
     return Repair(
@@ -78,8 +83,8 @@ def _moved(remedy: Remedy, given: Given, times: int = 1) -> dict[str, FlagValue]
     """Return the numbers that `add` and `scale` move, starting from the value in use."""
     moved: dict[str, FlagValue] = {}
     for name in {**remedy.add, **remedy.scale}:
-        now = given.value(name)
-        if isinstance(now, int | float) and not isinstance(now, bool):
+        now = given.number(name)
+        if now is not None:
             wanted = now * remedy.scale.get(name, 1) ** times + remedy.add.get(name, 0)
             kept = _within(wanted, remedy.bounds.get(name), now)
             # Beyond its bound already, a number is left as it is: the bound is no reason to move it back.
@@ -91,6 +96,15 @@ def _within(value: float, bounds: tuple[float, float] | None, now: float) -> int
     low, high = bounds or (float("-inf"), float("inf"))
     kept = min(max(value, low), high)
     return int(kept) if isinstance(now, int) else round(kept, 4)
+
+
+def _against(remedy: Remedy, name: str, value: FlagValue | None, given: Given) -> bool:
+    """Say whether a value would not move the number in use the way the remedy is to move it."""
+    way, now = remedy.way(name), given.number(name)
+    wanted = as_number(value) if isinstance(value, str) else value
+    if way is None or now is None or not isinstance(wanted, int | float):
+        return False
+    return wanted <= now if way == "up" else wanted >= now
 
 
 def _same(now: FlagValue | None, value: FlagValue) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from relight.words.settings import FlagValue
 
 Role: TypeAlias = Literal["root", "cascade", "confirmation", "advice", "noise"]
+Way: TypeAlias = Literal["up", "down"]
 SignatureAction: TypeAlias = Literal["change", "again", "clean", "person"]
 
 
@@ -15,8 +16,9 @@ class Remedy:
     """A template for a repair. Values may hold `{fact}`; `add` and `scale` move a number, `bounds` keeps it legal.
 
     A number that is moved starts from the value in use; where that is not known, the value in `set` is taken.
-    `times` names the fact that says how often `scale` is applied, once where it is not known. A remedy of `platforms`
-    is one on those alone.
+    `times` names the fact that says how often `scale` is applied, once where it is not known. `only` says which way
+    ("up", "down") a number may move at all, as `add` and `scale` do of themselves: where the value in use is beyond
+    that of `set` already, it is left alone. A remedy of `platforms` is one on those alone.
     """
 
     set: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -27,6 +29,7 @@ class Remedy:
     scale: Mapping[str, float] = field(default_factory=dict)
     times: str = ""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    only: Mapping[str, Way] = field(default_factory=dict)
     wait: float = 0.0
     why: str = ""
     gives_up: str = ""
@@ -34,6 +37,11 @@ class Remedy:
     needs: tuple[str, ...] = ()
     versions: str = ""
     platforms: tuple[str, ...] = ()
+
+    def way(self, name: str) -> Way | None:
+        """Return the way in which this moves a number, None where it may be either."""
+        by = self.scale.get(name, 1.0) - 1.0 or self.add.get(name, 0.0)
+        return self.only.get(name) or (("up" if by > 0 else "down") if by else None)
 
 
 @dataclass(frozen=True)
