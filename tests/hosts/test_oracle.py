@@ -245,6 +245,15 @@ def test_the_parser_describes_itself(engine: Callable[[str], Path]) -> None:
     assert kind.choices == ("a", "b")
 
 
+def test_the_cuda_that_torch_is_built_for_is_told_without_importing_it(engine: Callable[[str], Path]) -> None:
+    folder = engine("")
+    (folder / "torch").mkdir()
+    (folder / "torch" / "__init__.py").write_text("raise RuntimeError('not now')\n")
+    (folder / "torch" / "version.py").write_text("debug = False\ncuda: Optional[str] = '12.8'\n")
+
+    assert read_parser(run([sys.executable, "-c", parser_script()], b"", folder).stdout).cuda == "12.8"
+
+
 def test_a_parser_that_cannot_be_imported_says_why(engine: Callable[[str], Path]) -> None:
     ran = run([sys.executable, "-c", parser_script()], b"", engine("import no_such_module_anywhere"))
 

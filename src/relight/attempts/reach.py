@@ -33,6 +33,7 @@ def reach(site: Site) -> Known:
     environment = {
         **described(facts, known.gpus),
         "engine_version": known.version,
+        "built_for_cuda": known.parser.cuda if known.parser else None,
         "python": site.order.spec.python,
         **called(site.order),
         **_nodes(site),

@@ -17,7 +17,7 @@ def read_parser(stdout: bytes, *, place: str = "") -> HostParser:
     answer = json.loads(line)
     if "error" in answer:
         raise HostError(f"the engine's parser could not be asked: {answer['error']}", place=place)
-    return HostParser(tuple(map(_flag, answer["flags"])), answer["version"])
+    return HostParser(tuple(map(_flag, answer["flags"])), answer["version"], answer.get("cuda"))
 
 
 def _flag(option: Mapping[str, Any]) -> ParserFlag:

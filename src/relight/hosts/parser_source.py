@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -109,6 +111,18 @@ def version_of() -> str | None:
         return getattr(sys.modules.get("sglang"), "__version__", None)
 
 
+def cuda_of() -> str | None:
+    """Return the CUDA that torch here is built for, read from its own file: importing it would take long."""
+    try:
+        spec = importlib.util.find_spec("torch")
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        text = (Path(folders[0]) / "version.py").read_text(encoding="utf-8") if folders else ""
+    except (ImportError, ValueError, OSError):
+        return None
+    found = re.search(r"^cuda\b[^=\n]*=\s*['\"]([\d.]+)['\"]", text, re.MULTILINE)
+    return found.group(1) if found else None
+
+
 def description() -> dict[str, Any]:
     """Import the engine and return all options of its server."""
     from sglang.srt.server_args import (  # type: ignore[import-not-found]  # noqa: PLC0415  the host's own
@@ -119,7 +133,7 @@ def description() -> dict[str, Any]:
     ServerArgs.add_cli_args(parser)
     fields = fields_of(ServerArgs)
     options = [describe(a, fields) for a in parser._actions if a.dest != "help"]  # noqa: SLF001  no public list
-    return {"version": version_of(), "flags": [o for o in options if o["names"]]}
+    return {"version": version_of(), "cuda": cuda_of(), "flags": [o for o in options if o["names"]]}
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ BOX = Path(__file__).parent / "box"
 SITE = """import os, sys
 os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", os.defpath)])
 """
+BUILT_FOR_CUDA = "12.8"
 METADATA = """Metadata-Version: 2.1
 Name: sglang
 Version: {version}
@@ -30,6 +31,8 @@ def install(folder: Path, scenario: Scenario) -> Path:
     for name in ("smi", "stranger"):
         shutil.copy(BOX / f"{name}.py", purelib / f"lab_{name}.py")
     (purelib / "sglang" / "version.py").write_text(f'"""The release."""\n\n__version__ = "{scenario.version}"\n')
+    (purelib / "torch").mkdir()
+    (purelib / "torch" / "version.py").write_text(f"cuda = {BUILT_FOR_CUDA!r}\n")
     (purelib / "sitecustomize.py").write_text(SITE)
     _write_metadata(purelib, scenario.version)
     return _write_programs(prefix)

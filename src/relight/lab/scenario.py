@@ -81,7 +81,7 @@ def _folder() -> Any:
 
 
 def _check(data: Mapping[str, Any], place: str) -> None:
-    top = {"title", "version", "pace", "release", "interleave", "peer", "model", "fault", "sickness"} | OWN
+    top = world.PLAIN | {"model", "fault", "sickness"} | OWN
     _known(data, top, place)
     if data.get("peer", "error") not in PEERS:
         raise UsageError(f"peer {data['peer']!r} is not known", place=place, next=f"one of {', '.join(PEERS)}")

@@ -368,9 +368,7 @@ def _phases(seen: Lane) -> str:
     if not seen.bars:
         return ""
     first = f" (the first began {span(seen.bars[0].start)} after the launch)" if seen.bars[0].start >= _SEEN else ""
-    took = (
-        f"{phase(bar.phase)} {span(bar.end - bar.start)}"
-        for bar in seen.bars
-        if not (bar.broken and bar.start == bar.end)
-    )
-    return ", ".join(took) + first
+    took: dict[str, float] = {}
+    for bar in seen.bars:
+        took[bar.phase] = took.get(bar.phase, 0.0) + bar.end - bar.start
+    return ", ".join(f"{phase(name)} {span(length)}" for name, length in took.items()) + first

@@ -8,6 +8,7 @@ from textwrap import shorten
 from relight.reports.blocks import Block, Code, Command, Edit, Edits, Pairs, Para, Section
 from relight.reports.commands import about, again, resumed
 from relight.reports.culprit import of_the_whole_run
+from relight.reports.drivers import driver_and_build
 from relight.reports.edits import brief, command, diff, edits_of, in_a_sentence
 from relight.reports.holders import holders
 from relight.reports.price import healthy_attempt, moved_together
@@ -247,11 +248,17 @@ def _resume(record: Record) -> list[Block]:
     """Tell of a run that stopped in the middle, or that waits for a person."""
     said = _said(record)
     if record.state == "person":
-        said = [*said, *_held(record), *_shown_by(record)]
+        said = [*said, *_versions(record), *_held(record), *_shown_by(record)]
         text = "When that is done, this goes on:"
     else:
         text = "The host was left as it is; this goes on where the run stopped:"
     return [*said, Para((text,)), Command((resumed(record),))]
+
+
+def _versions(record: Record) -> list[Block]:
+    diagnosis = record.attempts[-1].diagnosis if record.attempts else None
+    told = driver_and_build(diagnosis.cause if diagnosis else None, record)
+    return [Para(prose(told))] if told else []
 
 
 def _held(record: Record) -> list[Block]:

@@ -38,10 +38,11 @@ class ParserFlag:
 
 @dataclass(frozen=True)
 class HostParser:
-    """All options of one installed engine version."""
+    """All options of one installed engine version; `cuda` is what it is built for, where its torch says so."""
 
     flags: tuple[ParserFlag, ...]
     version: str | None = None
+    cuda: str | None = None
 
     @cached_property
     def _by_name(self) -> dict[str, ParserFlag]:

@@ -8,7 +8,6 @@ from sglang.srt.stand_in import cards
 from sglang.srt.stand_in.world import machine, scenario
 
 NAME = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
-DRIVER = "580.95.05"
 COUNT = 8
 
 
@@ -56,7 +55,7 @@ def gpu_row(card: int, held: list[cards.Holding]) -> dict[str, Any]:
         "uuid": uuid(card),
         "gpu_uuid": uuid(card),
         "count": COUNT,
-        "driver_version": DRIVER,
+        "driver_version": scenario().driver,
         "compute_cap": "12.0",
         "pci.bus_id": f"00000000:{card * 16 + 1:02X}:00.0",
         "memory.total": (cards.TOTAL_MIB, "MiB"),
@@ -121,7 +120,8 @@ def cell(value: object, *, units: bool) -> str:
 
 def screen(held: list[cards.Holding]) -> str:
     """Return the page for people."""
-    lines = [f"NVIDIA-SMI {DRIVER}   Driver Version: {DRIVER}   CUDA Version: 13.0   (stand-in of relight lab)", ""]
+    driver, cuda = scenario().driver, scenario().cuda
+    lines = [f"NVIDIA-SMI {driver}   Driver Version: {driver}   CUDA Version: {cuda}   (stand-in of relight lab)", ""]
     lines += [f"| {n}  {NAME}  {used(n, held):>6}MiB / {cards.TOTAL_MIB}MiB |" for n in range(COUNT)]
     lines += [f"| {h.card}  {h.pid}  C  {h.name}  {h.mib}MiB |" for h in held if h.alive]
     return "\n".join(lines) + "\n"

@@ -60,9 +60,15 @@ class Sickness:
     when: tuple[str, ...] = ()
 
 
+PLAIN = {"title", "version", "pace", "release", "interleave", "peer", "driver", "cuda"}
+
+
 @dataclass(frozen=True)
 class Scenario:
-    """What this machine is and what goes wrong on it. `peer`: what a node does when another is gone: error or hang."""
+    """What this machine is and what goes wrong on it. `peer`: what a node does when another is gone: error or hang.
+
+    `driver` is the version of the driver of its cards, `cuda` the CUDA that it supports.
+    """
 
     title: str = ""
     version: str = "0.5.9"
@@ -70,6 +76,8 @@ class Scenario:
     release: float = 0.2
     interleave: bool = False
     peer: str = "error"
+    driver: str = "580.95.05"
+    cuda: str = "13.0"
     model: Model = field(default_factory=Model)
     faults: tuple[Fault, ...] = ()
     sicknesses: tuple[Sickness, ...] = ()
@@ -84,7 +92,11 @@ def machine() -> Path:
 def scenario() -> Scenario:
     """Return the scenario of this machine."""
     data = tomllib.loads((machine() / "box" / "scenario.toml").read_text())
-    plain = {k: v for k, v in data.items() if k in {"title", "version", "pace", "release", "interleave", "peer"}}
+    plain = {
+        k: v
+        for k, v in data.items()
+        if k in {"title", "version", "pace", "release", "interleave", "peer", "driver", "cuda"}
+    }
     return Scenario(
         **plain,
         model=made(Model, data.get("model", {})),
