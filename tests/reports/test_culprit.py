@@ -39,7 +39,7 @@ MENDED = run(
 
 def test_the_verdict_names_the_one_setting_that_a_healthy_launch_shows_to_blame() -> None:
     assert words(verdict(MENDED)).endswith(
-        "To blame for the failures was --cache fp8: attempt 3 differs from attempt 1 in nothing else, and is healthy."
+        "To blame is --cache fp8: attempt 3 differs from attempt 1 in nothing else, and is healthy."
     )
     assert all(culprit_of(a, MENDED) for a in MENDED.attempts[:2])
 
@@ -47,7 +47,7 @@ def test_the_verdict_names_the_one_setting_that_a_healthy_launch_shows_to_blame(
 @pytest.mark.parametrize(
     "attempts",
     [
-        (attempt(1, cache="fp8", fast=True), attempt(2, "healthy", cache="auto")),
+        (attempt(1, cache="fp8", fast=True), attempt(2, "healthy", cache="auto", a=1, b=2)),
         (
             replace(attempt(1, cache="fp8"), diagnosis=replace(SICK, action="again")),
             attempt(2, "healthy", cache="auto"),
@@ -59,6 +59,13 @@ def test_nothing_is_to_blame_where_more_differs_or_the_failure_passes_or_nothing
     attempts: tuple[Attempt, ...],
 ) -> None:
     assert culprit(run(*attempts)) is None
+
+
+def test_of_a_few_settings_that_changed_together_it_is_one_of_them() -> None:
+    found = culprit(run(attempt(1, cache="fp8"), attempt(2, "healthy", cache="auto", safe=True)))
+
+    assert found
+    assert found.said.startswith("What it took is among `--cache fp8 -> auto` and `--safe`: attempt 2 differs")
 
 
 def test_what_was_shown_takes_the_place_of_what_was_believed() -> None:

@@ -42,7 +42,7 @@ def test_what_can_alter_answers_comes_first_and_last_on_the_terminal() -> None:
     said = words(verdict(record))
     last = " ".join(text.render_short(record).split())
 
-    price = "at a price: --kv-cache-dtype fp8_e4m3 can alter answers and gives up precision; some speed was given up."
+    price = "at a price: --kv-cache-dtype fp8_e4m3 can alter answers and gives up precision; it gives up some speed."
     assert price in said
     assert last.endswith(f"Healthy, {price}")
 

@@ -32,10 +32,8 @@ from relight.reports.now import launch_command
 from relight.reports.passed import PASSED, passed_over
 from relight.reports.prose import (
     broke_in,
-    capital,
     count,
     ended_by,
-    in_few,
     listed,
     mark,
     origin,
@@ -210,19 +208,14 @@ def _raised(diagnosis: Diagnosis) -> list[Block]:
 
 def _source(read: Constraint) -> list[Block]:
     blocks: list[Block] = []
-    if read.condition:
-        blocks.append(Para((*_rule(read), *_guards(read)), "rule"))
+    if any(part in read.condition for part in read.opaque):
+        blocks.append(Para(("It was read in part only; the source above shows it.",), "rule"))
+    elif read.condition:
+        blocks.append(Para((*prose(f"It fails unless `{read.condition}`."), *_guards(read)), "rule"))
     left = other_values(read)
     if left:
         blocks.append(Para(prose(", ".join(f"`{name}` is {value(v)}" for name, v in left.items())), "here"))
     return blocks
-
-
-def _rule(read: Constraint) -> Prose:
-    """Say what the engine checks, and what of that could not be followed to a setting."""
-    unread = [part for part in read.opaque if part in read.condition]
-    doubt = f" (how {in_few([f'`{part}`' for part in unread], 2)} comes about was not followed)" if unread else ""
-    return prose(f"It fails unless `{read.condition}`{doubt}.")
 
 
 def _guards(read: Constraint) -> Prose:
@@ -235,7 +228,7 @@ def _guards(read: Constraint) -> Prose:
 def _shown(attempt: Attempt, record: Record) -> list[Block]:
     """Say what a later launch has shown to be to blame."""
     found = culprit_of(attempt, record)
-    return [Para(prose(f"{capital(found.what)} is to blame: {found.why}."), "shown")] if found else []
+    return [Para(prose(found.said), "shown")] if found else []
 
 
 def _judged(attempt: Attempt, earlier: Sequence[Attempt]) -> list[Block]:

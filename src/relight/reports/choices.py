@@ -20,6 +20,7 @@ _STOPPED = "the run stopped first"
 _OF_A_LEVER = re.compile(r"[^-`][\w.-]*: (?:off|variant \d+)|.*`")
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _PROPOSED = re.compile(r"^(proposed for attempt \d+):.*", re.DOTALL)
+_REFUSED = re.compile(r"refused by (?:(?:parse|validate)(?:, )?)+")
 _TONES: Mapping[OptionStatus, Tone] = {"untried": "warn"}
 
 
@@ -50,7 +51,8 @@ def _row(status: OptionStatus, why: str, options: Sequence[Option], record: Reco
 
 
 def _coded(why: str) -> str:
-    """Return a reason with the flags in it as code."""
+    """Return a reason with the flags in it as code, and who refused in plain words."""
+    why = _REFUSED.sub("refused before launch", why)
     return why if "`" in why else _FLAG.sub(r"`\g<0>`", why)
 
 

@@ -1,27 +1,40 @@
 """What a run has shown to be to blame: the one thing in which a healthy launch differs from one that failed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relight.reports.edits import COME, GONE, brief, diff
+from relight.reports.edits import COME, GONE, brief, diff, in_a_sentence
 from relight.reports.price import healthy_attempt
+from relight.reports.prose import listed
 from relight.reports.steps import alike
 from relight.words.attempt import Attempt, Record
 from relight.words.settings import Settings
 
+_FEW = 3
 _OF_ITSELF = {"again", "clean", "person"}
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """What differs, as `what`, between a launch that `failed` and the one that is `healthy`, and nothing else does.
+    """What differs between a launch that `failed` and the one that is `healthy`, while nothing else does.
 
-    `names` are the settings it is about.
+    `was` names what the failed one had, `took` what it lacked: one of them is empty. `names` are the settings it is
+    about; of `several` each alone may have been enough.
     """
 
-    what: str
+    was: str
+    took: str
     failed: Attempt
     healthy: Attempt
     names: frozenset[str]
+    several: bool = False
+
+    @property
+    def said(self) -> str:
+        """Return it as a sentence, with what shows it."""
+        among = "is among" if self.several else "is"
+        head = f"To blame {among} {self.was}" if self.was else f"What it took {among} {self.took}"
+        return f"{head}: {self.why}."
 
     @property
     def why(self) -> str:
@@ -33,8 +46,8 @@ def culprit(record: Record) -> Culprit | None:
     """Return what is to blame for the last failure that one change mended; None where no pair of launches shows it."""
     healthy = healthy_attempt(record)
     failed = [a for a in record.attempts if healthy and a.n < healthy.n and _by_its_settings(a)]
-    found = (_between(a, healthy) for a in failed if healthy)
-    return next((one for one in found if one), None)
+    found = [one for a in failed if healthy and (one := _between(a, healthy))]
+    return min(found, key=lambda one: len(one.names), default=None)
 
 
 def culprit_of(attempt: Attempt, record: Record) -> Culprit | None:
@@ -66,13 +79,23 @@ def _one_failure(one: Attempt, other: Attempt) -> bool:
 
 def _between(failed: Attempt, healthy: Attempt) -> Culprit | None:
     names = _names(failed.settings, healthy.settings)
-    if len(names) == 1:
-        edit = brief(diff(failed.settings, healthy.settings))[0]
-        return Culprit(_said(edit), failed, healthy, names)
+    if not names:
+        return None
     moved = [n for n in failed.choice if failed.choice[n] != healthy.choice.get(n)]
-    if len(moved) == 1 and names and not names & _repaired(failed, healthy):
-        return Culprit(f"the lever {moved[0]} as it was", failed, healthy, names)
-    return None
+    if len(moved) == 1 and not names & _repaired(failed, healthy):
+        return Culprit(f"the lever {moved[0]} as it was", "", failed, healthy, names)
+    edits = brief(diff(failed.settings, healthy.settings))
+    return _of_few(edits, failed, healthy, names) if len(edits) <= _FEW else None
+
+
+def _of_few(edits: Sequence[str], failed: Attempt, healthy: Attempt, names: frozenset[str]) -> Culprit:
+    """Return what the edits between two launches say: what was there before, else what was added."""
+    came = [f"`{e.removeprefix(COME)}`" for e in edits if e.startswith(COME)]
+    was = [f"`{e.removeprefix(GONE).partition(' -> ')[0]}`" for e in edits if not e.startswith(COME)]
+    if not came:
+        return Culprit(listed(was), "", failed, healthy, names, len(edits) > 1)
+    got = [f"`{e}`" if " -> " in e else in_a_sentence(e) for e in edits]
+    return Culprit("", listed(got), failed, healthy, names, len(edits) > 1)
 
 
 def _repaired(one: Attempt, other: Attempt) -> frozenset[str]:
@@ -89,10 +112,3 @@ def _names(one: Settings, other: Settings) -> frozenset[str]:
 
 def _held(attempt: Attempt, name: str) -> object:
     return attempt.settings.flags.get(name, attempt.settings.env.get(name))
-
-
-def _said(edit: str) -> str:
-    """Return what was wrong before an edit: a value, a setting that was there, or one that was missing."""
-    if edit.startswith(COME):
-        return f"that `{edit.removeprefix(COME)}` was not given"
-    return f"`{edit.removeprefix(GONE).partition(' -> ')[0]}`"

@@ -60,14 +60,15 @@ def nogoods_table(record: Record) -> Table | None:
 def _is_about(nogood: Nogood, found: Culprit) -> bool:
     """Say whether a condition is of the failure that one change mended, and names what was changed."""
     seen = found.failed.diagnosis.cause if found.failed.diagnosis else None
-    return bool(seen and nogood.kind == seen.kind and found.names & {t.name for t in nogood.terms} and not nogood.hard)
+    alike = seen is not None and nogood.kind == seen.kind and not nogood.hard
+    return alike and not found.several and bool(found.names & {t.name for t in nogood.terms})
 
 
 def _shown(found: Culprit, about: Sequence[Nogood]) -> tuple[Prose, ...]:
     """Return the one row for conditions of which a healthy launch has shown what matters in them."""
     numbers = sorted(set().union(*(numbers_of(n.because) for n in about)))
     terms = {in_words(t): t for n in about for t in n.terms if t.name in found.names and t.op not in _WAYS}
-    when = _joined([Code(said) for said in terms], " and ") or prose(found.what)
+    when = _joined([Code(said) for said in terms], " and ") or prose(found.was or found.took)
     where = numbered(f"attempts {', '.join(map(str, numbers))}") if len(numbers) > 1 else about[0].because
     return when, (about[0].kind,), prose(where), prose(f"shown: {found.why}")
 

@@ -36,17 +36,28 @@ def in_flags(record: Record) -> Prose:
         return ()
     edits = brief(diff(asked_of(record), final.settings))
     order = sorted(edits, key=lambda line: (line.startswith(COME), line.startswith(GONE)))
-    return prose("\n".join(_with_cost(line, final.changes) for line in order))
+    costs = [_cost(line, final.changes) for line in order]
+    # What several lines cost together stands behind the last of them.
+    last = {cost: i for i, cost in enumerate(costs)}
+    told = [f" ({_together(costs, cost)})" if cost and last[cost] == i else "" for i, cost in enumerate(costs)]
+    return prose("\n".join(f"{_signed(line)}{cost}" for line, cost in zip(order, told, strict=True)))
 
 
-def _with_cost(line: str, changes: Sequence[Repair]) -> str:
-    """Return an edit, and what the change that made it gives up."""
+def _together(costs: Sequence[str], cost: str) -> str:
+    return f"together: {cost}" if costs.count(cost) > 1 else cost
+
+
+def _signed(line: str) -> str:
     sign = next((s for s in _SIGNS if line.startswith(s)), "")
-    said = f"`{line.removeprefix(sign)}` {_SIGNS[sign]}" if sign else f"`{line}`"
+    return f"`{line.removeprefix(sign)}` {_SIGNS[sign]}" if sign else f"`{line}`"
+
+
+def _cost(line: str, changes: Sequence[Repair]) -> str:
+    """Return what the changes that made an edit give up."""
     own = [c for c in changes if c.origin != "lever" and named_by(line) in {named_by(e) for e in brief(edits_of(c))}]
     costs = [f"gives up {cost}" for c in own if (cost := c.gives_up.strip().rstrip("."))]
     costs += ["can alter answers"] if any(c.alters_answers for c in own) else []
-    return f"{said} ({'; '.join(dict.fromkeys(costs))})" if costs else said
+    return "; ".join(dict.fromkeys(costs))
 
 
 def healthy_attempt(record: Record) -> Attempt | None:
@@ -105,5 +116,5 @@ def _told(levers: Sequence[LeverState], wanted: Callable[[LeverState], bool], on
 def _spent(changes: Sequence[Repair]) -> str:
     costs = given_up(changes)
     if len(costs) < 2:
-        return "".join(f"{cost} was given up" for cost in costs)
+        return "".join(f"it gives up {cost}" for cost in costs)
     return f"something was given up by {in_few([edit for edits in costs.values() for edit in edits], _MOST)}"

@@ -109,7 +109,7 @@ def _healthy(record: Record) -> str:
     text = f"The server answers correctly after {_launches(record)}"
     costs, died = price(record), len(record.incidents)
     found = of_the_whole_run(record)
-    blame = f" To blame for the failures was {found.what}: {found.why}." if found else ""
+    blame = f" {found.said}" if found else ""
     since = f"{blame} Since it was first healthy it failed {_times(died)} and was brought back." if died else blame
     return f"{text}, at a price: {'; '.join(costs)}.{since}" if costs else f"{text}{_as_asked(record)}.{since}"
 
