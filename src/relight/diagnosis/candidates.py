@@ -12,6 +12,8 @@ from relight.logs.records import Record
 from relight.words.signature import Role
 
 SHORTEST_WRAPPED = 40
+MOST_ROWS = 3
+"""Rows below a line that may go on with its message."""
 SHORTEST_PASSED_ON = 12
 LEAST = 2.0
 """Characters of text that a claim must ask for to say more than that something was raised."""
@@ -149,7 +151,9 @@ def _lines(evidence: Evidence, matcher: Matcher) -> Iterator[Candidate]:
     for index, rec in enumerate(evidence.records):
         if rec.number in evidence.taken or not rec.body.strip() or (evidence.chains and _RAISE.match(rec.body)):
             continue
-        claims = matcher.claims(rec.body, phase=evidence.phases[index]) or _wrapped(evidence, matcher, index)
+        claims = matcher.claims(rec.body, phase=evidence.phases[index])
+        if not claims or claims[0].signature.generic:
+            claims = _wrapped(evidence, matcher, index) or claims
         claims = claims or _named_inside(rec, matcher, evidence.phases[index])
         if rec.number in evidence.commands:
             # What flags are called sounds like failures: --watchdog-timeout.
@@ -180,14 +184,17 @@ def _begins(rec: Record) -> bool:
 
 
 def _wrapped(evidence: Evidence, matcher: Matcher, index: int) -> list[Claim]:
-    """Return claims on a line together with the next one: a message that was cut in two."""
+    """Return claims on a line together with the next ones: a message that was cut."""
     body = evidence.records[index].body
-    after = evidence.records[index + 1] if index + 1 < len(evidence.records) else None
-    if len(body) < SHORTEST_WRAPPED or after is None or _begins(after) or after.number in evidence.taken:
+    if len(body) < SHORTEST_WRAPPED:
         return []
-    for glue in ("", " "):
-        claims = matcher.claims(body + glue + after.body.strip(), phase=evidence.phases[index])
-        spanning = [c for c in claims if c.match.start() < len(body) < c.match.end()]
-        if spanning:
-            return spanning
+    texts = {"": body, " ": body}
+    for after in evidence.records[index + 1 : index + 1 + MOST_ROWS]:
+        if not after.body.strip() or _begins(after) or after.number in evidence.taken:
+            break
+        texts = {glue: text + glue + after.body.strip() for glue, text in texts.items()}
+        for text in texts.values():
+            claims = matcher.claims(text, phase=evidence.phases[index])
+            if any(c.match.start() < len(body) < c.match.end() for c in claims):
+                return [c for c in claims if c.match.start() < len(body)]
     return []

@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from relight.diagnosis.wrap import unwrapped
 from relight.logs.lines import Line
-from relight.logs.records import Record, record
+from relight.logs.records import Record
 
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
-_DIGITS = re.compile(r"\d+")
-_PADDING = " |\u2502\u2503"
-"""What fills a line up to the width of a terminal: a line that ends so was not cut there."""
 _FRAME = re.compile(r'^\s*File "[^"]+", line \d*')
 
 
@@ -25,7 +23,7 @@ def outdented(lines: Iterable[Line]) -> list[Line]:
 
 def put_in_order(found: Sequence[Record]) -> list[Record]:
     """Return the records oldest first, lines that a terminal cut put together again."""
-    records = _unwrapped(list(found))
+    records = unwrapped(found)
     if not _newest_first(records):
         return records
     return _lines_reversed(records) if _frames_reversed(records) else _records_reversed(records)
@@ -61,29 +59,3 @@ def _records_reversed(records: Sequence[Record]) -> list[Record]:
         else:
             groups[-1].append(rec)
     return [rec for group in reversed(groups) for rec in group]
-
-
-def _unwrapped(records: list[Record]) -> list[Record]:
-    """Join lines that were cut at one fixed width; each keeps the number of its first part."""
-    width = _cut_width(records)
-    if width is None:
-        return records
-    joined: list[Record] = []
-    for rec in records:
-        before = joined[-1] if joined else None
-        if before and (len(before.line.text) % width == 0) and before.line.text and not rec.fresh:
-            line = before.line
-            joined[-1] = record(Line(line.number, line.offset, line.text + rec.line.text))
-        else:
-            joined.append(replace(rec))
-    return joined
-
-
-def _cut_width(records: Sequence[Record]) -> int | None:
-    lengths = [len(rec.line.text) for rec in records]
-    width = max(lengths, default=0)
-    full = {_DIGITS.sub("", rec.line.text) for rec in records if len(rec.line.text) == width}
-    cut = [text for text in full if not _FRAME.match(text)]
-    padded = sum(text[-1:] in _PADDING for text in cut) * 2 > len(cut)
-    often = sum(length == width for length in lengths) * 20 >= len(lengths)
-    return width if width >= 60 and len(cut) >= 3 and often and not padded else None

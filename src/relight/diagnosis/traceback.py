@@ -239,6 +239,11 @@ def _exception(text: str, *, strict: bool) -> tuple[str, str] | None:
     return match["type"], (match["message"] or "").strip()
 
 
+def names_exception(text: str) -> bool:
+    """Say whether a line begins with the type of an exception."""
+    return _exception(text, strict=True) is not None
+
+
 def _continues(rec: Record) -> bool:
     return not rec.fresh and rec.level is None and bool(rec.body.strip()) and rec.body[:1] != "["
 
