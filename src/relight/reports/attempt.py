@@ -98,8 +98,16 @@ def attempt_section(step: Step, record: Record) -> Section:
         folded=True,
         tone=tone(attempt),
         tag=_RUNGS.get(attempt.rung, ""),
-        gist=sentence(why_failed(attempt.diagnosis)) if attempt.outcome not in {"healthy", None} else (),
+        gist=_gist(attempt, earlier),
     )
+
+
+def _gist(attempt: Attempt, earlier: Sequence[Attempt]) -> Prose:
+    """Return what is seen of an attempt whose details are closed."""
+    if attempt.outcome in {"healthy", None}:
+        return ()
+    first = first_alike(attempt, earlier)
+    return (f"The failure of attempt {first.n} again.",) if first else sentence(why_failed(attempt.diagnosis))
 
 
 def _changed(step: Step) -> list[Block]:

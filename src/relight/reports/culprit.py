@@ -1,16 +1,17 @@
 """What a run has shown to be to blame: the one thing in which a healthy launch differs from one that failed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relight.reports.edits import COME, GONE, brief, diff, in_a_sentence
 from relight.reports.price import healthy_attempt
 from relight.reports.prose import listed
 from relight.reports.steps import alike
-from relight.words.attempt import Attempt, Record
+from relight.words.attempt import Attempt, Outcome, Record
 from relight.words.settings import Settings
 
 _FEW = 3
+_ENDS: Mapping[Outcome | None, str] = {"crashed": "the crash", "hung": "the hang", "sick": "the wrong answers"}
 _OF_ITSELF = {"again", "clean", "person"}
 
 
@@ -33,7 +34,11 @@ class Culprit:
     def said(self) -> str:
         """Return it as a sentence, with what shows it."""
         among = "is among" if self.several else "is"
-        head = f"To blame {among} {self.was}" if self.was else f"What it took {among} {self.took}"
+        head = (
+            f"To blame for {_ENDS.get(self.failed.outcome, 'it')} {among} {self.was}"
+            if self.was
+            else f"What it took {among} {self.took}"
+        )
         return f"{head}: {self.why}."
 
     @property

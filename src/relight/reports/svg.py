@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from relight.reports.blocks import Lane, Timeline
+from relight.reports.blocks import Bar, Lane, Timeline
 from relight.reports.timeline import peak as most
 from relight.reports.times import short
 
@@ -11,7 +11,8 @@ _BARS = 22.0
 _FLOOR = 56.0
 _ROOM = 30.0
 _LEAST = 3.0
-_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800)
+_LEAST_BROKEN = 12.0
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800)
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,14 @@ class Rect:
 
 
 def rects(lane: Lane, timeline: Timeline) -> tuple[Rect, ...]:
-    """Return the phases of a lane; the shortest still shows."""
-    scale = _scale(timeline)
-    return tuple(
-        Rect(bar.phase, round(bar.start * scale, 2), round(max(_LEAST, (bar.end - bar.start) * scale), 2), bar.broken)
-        for bar in lane.bars
-    )
+    """Return the phases of a lane; the shortest still shows, and the one that broke can be told from its neighbour."""
+    return tuple(_rect(bar, _scale(timeline)) for bar in lane.bars)
+
+
+def _rect(bar: Bar, scale: float) -> Rect:
+    least = _LEAST_BROKEN if bar.broken else _LEAST
+    width = max(least, (bar.end - bar.start) * scale)
+    return Rect(bar.phase, round(min(bar.start * scale, WIDTH - width), 2), round(width, 2), bar.broken)
 
 
 def _scale(timeline: Timeline) -> float:
