@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from relight.hosts.values import HttpAnswer, HttpRequest, LaunchOrder
+from relight.hosts.values import HttpAnswer, HttpRequest, LaunchOrder, Stopped
 from relight.journal.journal import Journal
 from relight.testing import Act
 from relight.words.errors import BusyError, UsageError
-from relight.words.host import Listener
+from relight.words.host import Gpu, GpuProcess, Listener
 from relight.words.playbook import Variant
 from tests.attempts.conftest import PORT, Bench, book, crashed, generated, healthy, lever, sound
 
@@ -135,6 +135,34 @@ def test_replace_stops_the_earlier_server_and_says_so_in_its_record(bench: Bench
     assert bench.host.played[f"{first.run}.1"].stopped is not None
     with Journal(earlier) as journal:
         assert journal.record.state == "replaced"
+
+
+def test_replace_stops_no_server_of_a_run_on_which_another_relight_works(bench: Bench) -> None:
+    first = bench.run(book(), lambda _: healthy())
+    bench.order = {"replace": True}
+
+    with Journal(bench.folder), pytest.raises(BusyError, match="another relight"):
+        bench.run(book())
+
+    assert bench.host.played[f"{first.run}.1"].stopped is None
+
+
+def test_what_strangers_took_of_a_card_is_known_beside_a_server_that_was_replaced(bench: Bench) -> None:
+    """The first look saw the earlier server's process; it is no stranger that went away."""
+    first = bench.run(book(), lambda _: healthy())
+    host, card = bench.host, Gpu(0, "card", 96_000, 80_000)
+    ours, stranger = GpuProcess(host.played[f"{first.run}.1"].pid, 80_000), GpuProcess(7, 20_000, "stranger")
+    stop = host.stop
+
+    def stopped(attempt_id: str, **more: float) -> Stopped:
+        host.cards = (replace(card, memory_used=20_000, processes=(stranger,)),)
+        return stop(attempt_id, **more)
+
+    host.cards, bench.order = (replace(card, processes=(ours,)),), {"replace": True}
+    host.stop = stopped  # type: ignore[method-assign]
+    record = bench.run(book())
+
+    assert (record.state, record.reason) == ("healthy", "the server answers correctly")
 
 
 def test_a_model_whose_path_is_not_on_the_host_needs_a_person_before_any_launch(bench: Bench) -> None:

@@ -175,12 +175,25 @@ def test_a_replaced_run_says_so_and_is_over(tmp_path: Path) -> None:
     with begin(tmp_path) as old:
         old.write(event("run_ended", set_record={"state": "healthy"}))
     with begin(tmp_path, "2026-12-01T08:00:00.000Z") as new:
-        new.mark_replaced(old.folder.name, by=new.folder.name, at=AT)
-        new.mark_replaced("20200101-0000-elsewhere-abcd", by=new.folder.name, at=AT)
+        for run in (old.folder.name, "20200101-0000-elsewhere-abcd", "", "..", "../../runs", "a/b"):
+            with new.replacing(run, by=new.folder.name, at=AT):
+                pass
 
     record = read_record(old.folder)
     assert record
     assert (record.state, is_over(record)) == ("replaced", True)
+
+
+def test_nothing_of_a_run_is_stopped_on_which_another_relight_works(tmp_path: Path) -> None:
+    with (
+        begin(tmp_path) as old,
+        begin(tmp_path, "2026-12-01T08:00:00.000Z") as new,
+        pytest.raises(BusyError, match="another relight"),
+        new.replacing(old.folder.name, by=new.folder.name, at=AT),
+    ):
+        pytest.fail("the server was stopped")
+
+    assert old.record.state == "running"
 
 
 def test_a_healthy_run_is_over_once_it_was_stopped(tmp_path: Path) -> None:

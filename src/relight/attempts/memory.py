@@ -25,9 +25,10 @@ def held(before: Sequence[Gpu], now: Sequence[Gpu], ours: Mapping[int, str]) -> 
 
 
 def without(gpu: Gpu, ours: Container[int]) -> Gpu:
-    """Return a card without the memory that processes of ours hold: it comes back when they end."""
+    """Return a card without processes of ours and the memory they hold: it comes back when they end."""
     own = sum(p.memory for p in gpu.processes if p.pid in ours)
-    return replace(gpu, memory_used=max(gpu.memory_used - own, 0))
+    rest = tuple(p for p in gpu.processes if p.pid not in ours)
+    return replace(gpu, memory_used=max(gpu.memory_used - own, 0), processes=rest)
 
 
 def _excess(before: Gpu, now: Gpu, ours: Mapping[int, str]) -> int:

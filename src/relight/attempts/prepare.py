@@ -83,11 +83,11 @@ def _meets(site: Site, host: Host, server: Status, port: int) -> bool:
 
 def replace(site: Site, host: Host, server: Status) -> None:
     """Stop an earlier run's server and note in its own journal that it was replaced."""
-    with busy(site, f"stopping {server_name(server)}"):
-        stopped = host.stop(server.attempt_id)
-    if stopped.left:
-        raise PersonError(f"{server_name(server)} does not stop", place=host.spec.name, next="see its processes")
-    site.journal.mark_replaced(server.run, by=site.record.run, at=site.stamp())
+    with site.journal.replacing(server.run, by=site.record.run, at=site.stamp()):
+        with busy(site, f"stopping {server_name(server)}"):
+            stopped = host.stop(server.attempt_id)
+        if stopped.left:
+            raise PersonError(f"{server_name(server)} does not stop", place=host.spec.name, next="see its processes")
 
 
 def cards(site: Site, host: Host) -> tuple[int, ...]:

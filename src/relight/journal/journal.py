@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
@@ -114,9 +114,24 @@ class Journal:
             fault = f"the journal cannot be written: {exc.strerror}"
             raise RelightError(fault, place=str(self.folder), next=then) from exc
 
-    def mark_replaced(self, run: str, *, by: str, at: str) -> None:
-        """Note in another run's journal that its server was stopped for `by`; nothing where it is not kept here."""
-        mark(self.folder.with_name(run), at=at, changes={"state": "replaced", "reason": f"replaced by run {by}"})
+    @contextmanager
+    def replacing(self, run: str, *, by: str, at: str) -> Iterator[None]:
+        """Stop the server of another run within: its journal then says that it was replaced, where it is kept here.
+
+        BusyError, before anything is stopped, where another relight works on that run.
+        """
+        folder = self.folder.parent / run
+        if Path(run).name != run or not (folder / BASE).exists():
+            # Its name is the host's word, and its journal may be another machine's.
+            yield
+            return
+        with Journal(folder) as journal:
+            yield
+            journal.mark(at=at, changes={"state": "replaced", "reason": f"replaced by run {by}"})
+
+    def mark(self, *, at: str, changes: Mapping[str, Any]) -> None:
+        """Write one `stopped` event that changes the record."""
+        self.write(Event(at, self.folder.name, None, "stopped", {"set_record": dict(changes)}))
 
     def close(self) -> None:
         """Give the run back."""
@@ -133,7 +148,7 @@ def mark(folder: Path, *, at: str, changes: Mapping[str, Any]) -> None:
     """Write one `stopped` event that changes the record of the run in `folder`; nothing where no run is kept there."""
     if (folder / BASE).exists():
         with Journal(folder) as journal:
-            journal.write(Event(at, folder.name, None, "stopped", {"set_record": dict(changes)}))
+            journal.mark(at=at, changes=changes)
 
 
 def stored(folder: Path) -> Stored:
