@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from relight.attempts.clock import epoch
-from relight.hosts.values import HostError, LaunchOrder, Ran, Status, Stopped
+from relight.hosts.values import HostError, LaunchOrder, Owner, Ran, Status, Stopped
 from relight.journal import journal as journal_file
 from relight.journal.files import append_line
 from relight.journal.journal import Journal, events
 from relight.testing import Act, ScriptedHost
 from relight.testing.stream import ScriptedLog
 from relight.words.attempt import Exit
-from relight.words.errors import RelightError, UnreachableError
+from relight.words.errors import BusyError, RelightError, UnreachableError
 from relight.words.host import HostProcess
 from relight.words.playbook import Budget, Health
 from tests.attempts.conftest import Bench, book, crashed, healthy
@@ -68,6 +68,25 @@ def test_a_host_whose_link_is_lost_in_mid_run_is_waited_for(bench: Bench, second
     assert (record.state, len(record.attempts), len(host.orders)) == ("healthy", 1, 1)
     assert record.unreachable_seconds == pytest.approx(seconds, abs=60.0)
     assert [e for e in bench.events if "out of reach" in str(e.data.get("busy"))]
+
+
+def test_cards_that_another_run_took_while_the_host_was_away_get_no_second_server(bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+    launch = host.launch
+    failed: list[LaunchOrder] = []
+
+    def away_once(order: LaunchOrder, **more: Any) -> Any:
+        if not failed:
+            failed.append(order)
+            host.locks = dict.fromkeys(host.locks, Owner("another", "bob", "desk", 2))
+            raise lost("no answer in time")
+        return launch(order, **more)
+
+    host.launch = away_once
+    with pytest.raises(BusyError, match="another"):
+        bench.run(book())
+
+    assert host.orders == ()
 
 
 def lost(text: str) -> UnreachableError:

@@ -12,6 +12,7 @@ import pytest
 from relight.hosts.agent.locks import LEFT
 from relight.hosts.remote import AgentHost
 from relight.hosts.values import LaunchOrder, Owner
+from relight.words.errors import BusyError
 
 ME, YOU = Owner("run-a", "ada", "laptop", 1), Owner("run-b", "bob", "desk", 2)
 Make = Callable[..., AgentHost]
@@ -75,22 +76,49 @@ def agents() -> set[int]:
     return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
 
 
+def cut(own: set[int], until: Until) -> None:
+    """Let the agent of a host be gone; its next question makes the link anew."""
+    (agent,) = own
+    os.kill(agent, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{agent}/stat").exists() or " Z " in Path(f"/proc/{agent}/stat").read_text())
+
+
 def test_a_link_that_is_made_again_takes_the_lock_with_it(host_at: Make, until: Until) -> None:
     second = host_at()
     second.connect()
     before = agents()
     first = host_at()
     first.lock(ME, gpus=(0,), port=None)
-    (agent,) = agents() - before
 
-    os.kill(agent, signal.SIGKILL)
-    until(lambda: not Path(f"/proc/{agent}/stat").exists() or " Z " in Path(f"/proc/{agent}/stat").read_text())
+    cut(agents() - before, until)
     first.gpus()
     (held,) = second.lock(YOU, gpus=(0,), port=None)
 
     assert held.frees is None
     gone(first)
     until(lambda: second.lock(YOU, gpus=(0,), port=None)[0].frees is not None)
+
+
+def test_nothing_is_launched_on_cards_that_somebody_took_while_the_link_was_away(
+    host_at: Make, engine: dict[str, str], until: Until
+) -> None:
+    second = host_at()
+    second.connect()
+    before = agents()
+    first = host_at()
+    first.lock(ME, gpus=(0,), port=None)
+    cut(agents() - before, until)
+    second.unlock(ME)
+    second.lock(YOU, gpus=(0,), port=None)
+    order = LaunchOrder("run-a.1", ["--stay"], env=engine, module="engine", run="run-a")
+
+    with pytest.raises(BusyError, match="gpu 0 held by"):
+        first.launch(order)
+
+    assert first.status("run-a.1").state == "none"
+    second.unlock(YOU)
+    assert first.lock(ME, gpus=(0,), port=None) == ()
+    assert first.launch(order).again is False
 
 
 def test_a_server_that_lives_keeps_what_its_relight_left(host_at: Make, engine: dict[str, str], until: Until) -> None:

@@ -16,7 +16,7 @@ from relight.attempts.keep import look_after, stay, stormy
 from relight.attempts.order import RunOrder
 from relight.attempts.prepare import memory_holders
 from relight.attempts.reach import reach
-from relight.attempts.site import Site
+from relight.attempts.site import NEVER, Site
 from relight.attempts.spent import begin_counting
 from relight.attempts.start import follow
 from relight.attempts.world import world
@@ -78,6 +78,8 @@ def _loop(site: Site, book: Book) -> Record:
             except UnreachableError as fault:
                 # Every action may be repeated; what was begun on the host is taken up again.
                 wait_for_host(site, fault)
+                # Whether the cards are still ours is to be seen before anything starts.
+                site.beaten = NEVER
             continue
         record = finish(site, action)
         if not (site.order.keep and action.state == "healthy"):

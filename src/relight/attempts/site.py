@@ -1,7 +1,7 @@
 """Where a run happens: its order, host, journal, knowledge and clock, and what is known of the host."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from relight.words.knowledge import Knowledge
 from relight.words.parser import HostParser
 from relight.words.settings import Settings
 from relight.words.step import Answer
+
+NEVER = -1e9
+"""When (monotonic seconds) the lock was last renewed of a run that does not hold it yet, or may have lost it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Site:
     settled: int = 0
     port_holder: str = ""
     memory_holder: str = ""
-    beaten: float = field(default=-1e9)
+    beaten: float = NEVER
     spent_before: float = 0.0
     reached: float | None = None
     away: float = 0.0

@@ -30,7 +30,7 @@ def follow(site: Site, n: int, book: Book) -> Ending:
     """Start attempt `n` (safe to repeat) and watch it until it is healthy, crashed, hung or sick."""
     attempt = site.attempt(n)
     if site.beaten < 0:
-        # An earlier relight began this attempt: whether the cards are still ours is to be seen before anything starts.
+        # An earlier relight began this attempt, or the link was lost: the cards may be somebody else's by now.
         take(site, attempt.settings)
     with busy(site, "starting the server on the host", n):
         again = launch(site, attempt).again

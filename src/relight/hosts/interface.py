@@ -126,7 +126,10 @@ class Host(Protocol):
         """
 
     def launch(self, order: LaunchOrder, *, timeout: float = 60.0) -> Launched:
-        """Start a server under a detached supervisor. The same attempt id twice starts one server."""
+        """Start a server under a detached supervisor. The same attempt id twice starts one server.
+
+        BusyError where somebody else took, while the link was away, the cards or port that were locked.
+        """
 
     def status(self, attempt_id: str, *, timeout: float = 20.0) -> Status:
         """Return what became of an attempt; state "none" for an id the host never saw."""

@@ -29,7 +29,7 @@ from relight.hosts.values import (
     Usage,
     Validation,
 )
-from relight.words.errors import RelightError, UnreachableError
+from relight.words.errors import BusyError, RelightError, UnreachableError
 from relight.words.host import Gpu, HostProcess, HostSpec, Listener
 from relight.words.parser import HostParser
 from relight.words.settings import Settings
@@ -173,7 +173,7 @@ class Nodes:
         given = order.nodes or tuple(map(NodeOrder, range(len(self.hosts))))
         asked = self._asked(lambda rank, host: host.launch(_share(order, given[rank]), timeout=timeout))
         faults = [future.exception() for future in asked]
-        if any(faults) and all(fault is None or isinstance(fault, HostError) for fault in faults):
+        if any(faults) and all(fault is None or isinstance(fault, HostError | BusyError) for fault in faults):
             started = [future.result() for future in asked if future.exception() is None]
             self._take_back([(rank, at) for rank, at in enumerate(faults) if at is None], order, started)
         launched = _answers(asked)

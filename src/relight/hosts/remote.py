@@ -39,7 +39,7 @@ from relight.hosts.values import (
     Usage,
     Validation,
 )
-from relight.words.errors import UnreachableError
+from relight.words.errors import BusyError, UnreachableError
 from relight.words.host import Gpu, HostProcess, HostSpec, Listener
 from relight.words.parser import HostParser
 from relight.words.settings import Settings
@@ -65,6 +65,7 @@ class AgentHost:
         self._imported: tuple[str, ...] = ()
         self._closes = 0
         self._locked: Mapping[str, Any] | None = None
+        self._lost: tuple[Holder, ...] = ()
 
     def _order(self, role: str, **more: Any) -> dict[str, Any]:
         spec = self.spec
@@ -92,10 +93,17 @@ class AgentHost:
 
     def _lock_again(self, asker: Asker) -> None:
         """Take what is locked to a new agent: the old one let go of it."""
-        # Who came in between is met at the next renewal.
         if self._locked:
             with suppress(TimeoutError):
-                asker.ask("lock", self._locked, b"", timeout=SLACK)
+                head, _ = asker.ask("lock", self._locked, b"", timeout=SLACK)
+                self._lost = tuple(map(read_holder, head.get("value") or ()))
+
+    def _still_ours(self) -> None:
+        """Raise BusyError where somebody took, while the link was away, what was locked."""
+        if self._lost:
+            held = ", ".join(holder.what for holder in self._lost)
+            text = f"{held} held by {self._lost[0].who}, since the link was away"
+            raise BusyError(text, place=self.spec.name, next="--wait waits until that is over")
 
     def _ask(self, question: str, *, timeout: float, blob: bytes = b"", **arguments: Any) -> Any:
         return self._ask_raw(question, arguments, blob, timeout)[0]
@@ -118,6 +126,8 @@ class AgentHost:
             if self._closes != closes:
                 raise LinkError("the link was given up")
             asker = self._current(max(1.0, until - time.monotonic()))
+            if question == "launch":
+                self._still_ours()
             return asker.ask(question, arguments, blob, timeout=max(1.0, until - time.monotonic()))
 
         try:
@@ -323,12 +333,12 @@ class AgentHost:
         """Take or renew a lock."""
         wanted = [f"gpu {n}" for n in gpus] + ([] if port is None else [f"port {port}"])
         said = self._ask("lock", owner=vars(owner), wanted=wanted, timeout=timeout)
-        self._locked = None if said else {"owner": vars(owner), "wanted": wanted}
+        self._locked, self._lost = None if said else {"owner": vars(owner), "wanted": wanted}, ()
         return tuple(map(read_holder, said))
 
     def unlock(self, owner: Owner, *, timeout: float = 20.0) -> None:
         """Give a lock back."""
-        self._locked = None
+        self._locked, self._lost = None, ()
         self._ask("unlock", owner=vars(owner), timeout=timeout)
 
     def forget(self, attempt_id: str, *, timeout: float = 60.0) -> None:
