@@ -39,7 +39,8 @@ MENDED = run(
 
 def test_the_verdict_names_the_one_setting_that_a_healthy_launch_shows_to_blame() -> None:
     assert words(verdict(MENDED)).endswith(
-        "To blame for the wrong answers is --cache fp8: attempt 3 differs from attempt 1 in nothing else, and is healthy."
+        "To blame for the wrong answers is --cache fp8: "
+        "attempt 3 differs from attempt 1 in nothing else, and is healthy."
     )
     assert all(culprit_of(a, MENDED) for a in MENDED.attempts[:2])
 
