@@ -314,3 +314,15 @@ def test_what_a_signature_leaves_to_a_person_is_not_guessed_at_by_place() -> Non
     found = repairs(*raised(error, "sglang/srt/disaggregation/nixl/conn.py maybe_send_extra"))
 
     assert not found
+
+
+@pytest.mark.parametrize("given", [("--enable-mixed-chunk",), ()])
+def test_what_a_message_speaks_of_is_given_up_after_what_costs_less(given: tuple[str, ...]) -> None:
+    leak = "ValueError: token_to_kv_pool_allocator memory leak detected! available_size=1, evictable_size=2"
+    argv = (*MODEL, *given) if given else ()
+
+    found = repairs(*raised(leak, "sglang/srt/managers/scheduler.py check_memory"), argv=argv)
+
+    names = [next(iter((*r.names, *r.variables))) for r in found]
+    assert names.index("enable-mixed-chunk") < names.index("disable-radix-cache")
+    assert names.index("SGLANG_ENABLE_STRICT_MEM_CHECK_DURING_IDLE") < names.index("disable-radix-cache")

@@ -28,6 +28,8 @@ NEAREST = 2
 MOST = 8
 ENOUGH = 3
 """Remedies of a signature beside which those of the place are not needed."""
+LIKELIER = 2
+"""How much more a repair may give up that the message speaks of, and still be tried first."""
 BEHIND = 3.0
 """What a repair of the place costs more than it gives up where the failure's own are known: those are tried first."""
 
@@ -308,7 +310,7 @@ def ordered(
     running = {name for r in own if _asks_for_what_runs(r, _owners(r, place), place) for name in r.set}
     fit, doubted = fitting(own, place)
     spoken = [a for a in place.areas.all if not a.carrier and _any(a.text, place.message)]
-    fit = sorted(fit, key=lambda r: not any(_steers(a, r) for a in spoken))
+    fit = _forward(fit, [r for r in fit if any(_steers(a, r) for a in spoken)])
     own = [*fit, *doubted]
     if signature is None or signature.generic:
         near = area_repairs(place, facts, version, own)
@@ -327,6 +329,17 @@ def ordered(
     shown = [] if enough else shown
     instead = [r for r in shown if running & r.set.keys()][:1]
     return [*instead, *fit[: ENOUGH - 1], *named, *fit[ENOUGH - 1 :], *(r for r in shown if r not in instead), *rest]
+
+
+def _forward(repairs: Sequence[Repair], told: Sequence[Repair]) -> list[Repair]:
+    """Return repairs with those that a message speaks of before others, but before none that gives up far less."""
+    out: list[Repair] = []
+    for repair in repairs:
+        at = len(out)
+        while repair in told and at and out[at - 1] not in told and out[at - 1].cost * LIKELIER >= repair.cost:
+            at -= 1
+        out.insert(at, repair)
+    return out
 
 
 def _asked_for(repairs: Sequence[Repair], place: Place) -> list[Repair]:

@@ -16,18 +16,29 @@ _FLAG = re.compile(
 )
 _ENV = re.compile(r"(?<![-\w])(?P<name>(?:[A-Z][A-Z0-9]*_)+[A-Z0-9]+)\s*(?:=|\s+to\s+)\s*[`'\"]?(?P<value>[\w./:+-]+)")
 _DO = re.compile(
-    r"\b(?:use|using|set|setting|pass|passing|add|adding|specify|try|provide|enable|need|needs|requires?|required"
+    r"(?<![\w-])(?:use|set|pass|add|specify|try|provide|enable|need|needs|requires?|required"
     r"|switch|consider|increase|decrease|reduce|lower|raise|must be|should be|either"
     r"|(?<!compatible )(?<!supported )(?<!used )(?<!combined )(?<!together )(?<!conflicts )with)\b",
     re.IGNORECASE,
 )
 _UNDO = re.compile(
-    r"\b(?:remove|removing|drop|unset|disable|do not (?:use|set|pass)|don't (?:use|set|pass)|without"
+    r"\b(?:remove|removing|drop|unset|disable|(?:do not|don't|never) (?!forget\b)[\w-]+|avoid|without"
     r"|cannot be used|can't be used|not (?:be )?(?:compatible|supported|allowed)|incompatible|mutually exclusive"
     r"|not .{0,20}(?:compatible|supported) with"
     r"|conflicts?|turn off|not support|instead of|unless|only supported|is only|only supports?)\b",
     re.IGNORECASE,
 )
+_GERUND = re.compile(r"\b(?:using|setting|passing|adding)\b", re.IGNORECASE)
+_ADVISES = re.compile(r"\b(?:try|consider|by|or|via|recommend\w*|suggest\w*|instead)\s+$|^\W*$", re.IGNORECASE)
+"""What stands before "using" or "setting" where it is advice, not what was done."""
+_NEVER = re.compile(r"\b(?:do not|don't|never|avoid)\b", re.IGNORECASE)
+_HELPS = re.compile(r"\b(?:help|fix|avoid|resolve|solve|work|prevent|instead)\w*\b", re.IGNORECASE)
+_HAPPENED = re.compile(
+    r"\b(?:fail\w*|crash\w*|errors?|happen\w*|occur\w*|seen|hangs?|hung|running|ran|started|launched|called|built)\b"
+    r"(?:\s+[\w./'-]+){0,3}\s+with$",
+    re.IGNORECASE,
+)
+"""What only tells with which settings it happened."""
 _UNLESS = re.compile(r"\b(?:unless|except when|only (?:if|when)) (?:(?:you|the) )?(?:set|pass|enable|use)?\s*[`'\"]?$")
 """What stands before a flag or variable that would lift the refusal."""
 _CASE = re.compile(
@@ -92,8 +103,9 @@ def _in_clause(clause: str, number: int) -> Iterator[Mention]:
         yield Mention(flag, plain, False, *_mood(before, clause), number, _way(before, clause[match.end() :]))
     for match in _ENV.finditer(clause):
         before = clause[: match.start()]
-        # "disable it (NAME=0)": what stands in brackets says how.
-        mood = (True, False) if before.endswith("(") else _mood(before, clause)
+        # "disable it (NAME=0)": what stands in brackets says how, of what is asked for or spoken against.
+        how = before.endswith("(")
+        mood = (not (no := _NEVER.search(before)), bool(no)) if how else _mood(before, clause)
         yield Mention(match["name"], match["value"].rstrip(".,;)"), True, *mood, number)
 
 
@@ -103,10 +115,19 @@ def _mood(before: str, clause: str) -> tuple[bool, bool]:
         return True, False
     if _CASE.search(before):
         return False, bool(_UNDO.search(clause))
-    do = max((m.end() for m in _DO.finditer(before)), default=-1)
+    do = max(_asked(before, clause), default=-1)
     undo = max((m.end() for m in _UNDO.finditer(before)), default=-1)
     later = _UNDO.search(clause, len(before))
-    return do > undo, undo > do or (do < 0 and later is not None)
+    return do > undo, undo >= do >= 0 or undo > do or (do < 0 and later is not None)
+
+
+def _asked(before: str, clause: str) -> Iterator[int]:
+    """Yield where words end that ask for what follows; those that only tell what was done do not."""
+    yield from (m.end() for m in _DO.finditer(before) if not _HAPPENED.search(before, 0, m.end()))
+    for match in _GERUND.finditer(before):
+        said = before[: match.start()]
+        if _ADVISES.search(said) and (said.strip() or _HELPS.search(clause, len(before))):
+            yield match.end()
 
 
 def _way(before: str, after: str) -> bool | None:
@@ -187,13 +208,17 @@ def _value(mention: Mention, given: Given) -> FlagValue | None:
 
 
 def _removed(found: list[Mention], given: Given) -> Iterator[Repair]:
-    """One repair for each flag of the command that the message speaks of: leaving it away."""
+    """One repair for each flag or variable of the command that the message speaks of: leaving it away."""
     against = sorted(found, key=lambda m: not m.against)
     for mention in against:
         written = None if mention.env else given.written(mention.name)
         if written and not mention.advised:
             yield Repair(unset=(written,), why=f"the message speaks of --{written}", origin="message", cost=2)
+        elif mention.env and mention.against and given.env.get(mention.name) == mention.value:
+            why = f"the message speaks against {mention.name}={mention.value}"
+            yield Repair(unset_env=(mention.name,), why=why, origin="message", cost=2)
 
 
 def _key(repair: Repair) -> tuple[object, ...]:
-    return (tuple(sorted(repair.set.items(), key=str)), repair.unset, tuple(sorted(repair.set_env.items())))
+    variables = (tuple(sorted(repair.set_env.items())), repair.unset_env)
+    return (tuple(sorted(repair.set.items(), key=str)), repair.unset, *variables)
