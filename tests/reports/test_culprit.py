@@ -82,6 +82,17 @@ def test_what_was_shown_takes_the_place_of_what_was_believed() -> None:
     assert len(table.rows) == 1
 
 
+def test_where_a_number_begins_to_fail_stays_a_belief() -> None:
+    bound = Nogood("", "attempt 1", "numerics.garbage", 0.8, terms=(Term("share", ">=", 0.9),))
+    record = run(attempt(1, share=0.95), attempt(2, "healthy", share=0.8))
+
+    table = nogoods_table(replace(record, nogoods=(bound,)))
+
+    assert table
+    assert words(table.rows[0][3]).startswith("belief, 80 %: the memory sums")
+    assert culprit_of(record.attempts[0], record)
+
+
 def test_a_change_is_told_against_what_was_asked_for_where_that_is_shorter() -> None:
     course = next(part for part in tell(MENDED).sections if part.id == "course")
 

@@ -57,6 +57,9 @@ def culprit(record: Record) -> Culprit | None:
 
 def culprit_of(attempt: Attempt, record: Record) -> Culprit | None:
     """Return what is to blame for the failure of an attempt: it is that of the pair, and the attempt has it too."""
+    healthy = healthy_attempt(record)
+    if healthy and attempt.n < healthy.n and _by_its_settings(attempt) and (own := _between(attempt, healthy)):
+        return own
     found = culprit(record)
     if found is None or not _one_failure(attempt, found.failed):
         return None

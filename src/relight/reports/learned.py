@@ -61,7 +61,8 @@ def _is_about(nogood: Nogood, found: Culprit) -> bool:
     """Say whether a condition is of the failure that one change mended, and names what was changed."""
     seen = found.failed.diagnosis.cause if found.failed.diagnosis else None
     alike = seen is not None and nogood.kind == seen.kind and not nogood.hard
-    return alike and not found.several and bool(found.names & {t.name for t in nogood.terms})
+    # Where a number begins to fail is reckoned, not shown.
+    return alike and not found.several and bool(found.names & {t.name for t in nogood.terms if t.op not in _BOUNDS})
 
 
 def _shown(found: Culprit, about: Sequence[Nogood]) -> tuple[Prose, ...]:

@@ -246,10 +246,10 @@ def _stacked(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
     return lines
 
 
-def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def _widths(rows: Sequence[Sequence[str]], width: int, gap: int = 2) -> list[int]:
     natural = [max(len(line) for row in rows for line in row[i].split("\n")) for i in range(len(rows[0]))]
     least = [min(n, max(len(w) for row in rows for w in (row[i].split() or [""]))) for i, n in enumerate(natural)]
-    room = width - 2 * (len(natural) - 1)
+    room = width - gap * (len(natural) - 1)
     widths = list(natural)
     while sum(widths) > room:
         candidates = [i for i in range(len(widths)) if widths[i] > min(least[i], 40)]
@@ -260,11 +260,11 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return widths
 
 
-def _cells(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+def _cells(cells: Sequence[str], widths: Sequence[int], gap: int = 2) -> list[str]:
     columns = [_wrapped(cell, w) for cell, w in zip(cells, widths, strict=True)]
     height = max(len(c) for c in columns)
     return [
-        "  ".join(f"{c[i] if i < len(c) else '':<{w}}" for c, w in zip(columns, widths, strict=True)).rstrip()
+        (" " * gap).join(f"{c[i] if i < len(c) else '':<{w}}" for c, w in zip(columns, widths, strict=True)).rstrip()
         for i in range(height)
     ]
 
@@ -277,20 +277,21 @@ def _wrapped(text: str, width: int) -> list[str]:
 def timeline(part: Timeline, width: int) -> list[str]:
     """Set the timeline as a table: attempts down, phases across, how long each took; below it, drawn in letters.
 
-    Where it is too wide the column of memory goes, then those of where it broke and of the time in no phase, which
-    the drawing tells too.
+    Where it is too wide its columns come nearer; then that of memory goes, then those of where it broke and of the
+    time in no phase, which the drawing tells too.
     """
     part, left = few(part)
-    forms = (_matrix(matrix(part, without), width) for without in ((), (PEAK,), (PEAK, BROKE)))
+    tries = ((2, ()), (1, ()), (1, (PEAK,)), (1, (PEAK, BROKE)))
+    forms = (_matrix(matrix(part, without), width, gap) for gap, without in tries)
     lines = next((lines for lines in forms if max(map(len, lines)) <= width), None)
-    lines = lines or _matrix(matrix(part, (PEAK, BROKE, OTHER)), width)
+    lines = lines or _matrix(matrix(part, (PEAK, BROKE, OTHER)), width, 1)
     meaning, drawn = picture(part, max(20, min(80, width - 8)))
     lines += [left] if left else []
     return [*lines, *([""] if drawn else []), *(row for said in meaning for row in wrap(said, width)), *drawn]
 
 
-def _matrix(table: Table, width: int) -> list[str]:
+def _matrix(table: Table, width: int, gap: int) -> list[str]:
     rows = [[words(cell) for cell in row] for row in table.rows]
     heads = [max(h.split() or [""], key=len) for h in table.heads]
-    widths = _widths([heads, *rows], width)
-    return [*_cells(table.heads, widths), *(line for row in rows for line in _cells(row, widths))]
+    widths = _widths([heads, *rows], width, gap)
+    return [*_cells(table.heads, widths, gap), *(line for row in rows for line in _cells(row, widths, gap))]
