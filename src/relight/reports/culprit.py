@@ -56,14 +56,18 @@ def culprit(record: Record) -> Culprit | None:
 
 
 def culprit_of(attempt: Attempt, record: Record) -> Culprit | None:
-    """Return what is to blame for the failure of an attempt: it is that of the pair, and the attempt has it too."""
+    """Return what is to blame for the failure of an attempt.
+
+    Its own pair with the healthy launch shows it, else another's of the same failure where the attempt has it too.
+    """
     healthy = healthy_attempt(record)
-    if healthy and attempt.n < healthy.n and _by_its_settings(attempt) and (own := _between(attempt, healthy)):
-        return own
-    found = culprit(record)
-    if found is None or not _one_failure(attempt, found.failed):
+    own = _between(attempt, healthy) if healthy and attempt.n < healthy.n and _by_its_settings(attempt) else None
+    found = own if own and not own.several else culprit(record)
+    # What mended one failure after the other cannot be told apart by the first and the last of them.
+    if found is None or (found.several and found != of_the_whole_run(record)):
         return None
-    return found if all(_held(attempt, n) == _held(found.failed, n) for n in found.names) else None
+    same = _one_failure(attempt, found.failed)
+    return found if same and all(_held(attempt, n) == _held(found.failed, n) for n in found.names) else None
 
 
 def of_the_whole_run(record: Record) -> Culprit | None:
