@@ -9,10 +9,11 @@ from itertools import zip_longest
 from typing import Any
 
 from relight.diagnosis.candidates import Candidate
-from relight.diagnosis.evidence import Evidence
+from relight.diagnosis.evidence import NEAR, Evidence
 from relight.diagnosis.given import Given
 from relight.diagnosis.match import bounded
 from relight.diagnosis.remedies import repairs_from
+from relight.diagnosis.traceback import Block
 from relight.words.area import Area, Areas
 from relight.words.settings import Repair
 from relight.words.signature import Signature
@@ -131,7 +132,8 @@ class Place:
 def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) -> Place:
     """Return the place of a failure."""
     kind = root.claim.signature.kind if root.claim else "unknown"
-    frames = root.block.places.split("\n")[::-1] if root.block else []
+    block = root.block or (_asking(root, evidence) if _among(kind, areas.compiled) else None)
+    frames = block.places.split("\n")[::-1] if block else []
     seen = f"{bounded(root.text)}\n{evidence.around(root.index)}"
     used = [area for area in areas.all if in_use(area, given, seen) is not False]
     text = "\n".join(map(bounded, (root.text, evidence.after(root.index), *_sources(root))))
@@ -145,6 +147,12 @@ def place_of(root: Candidate, evidence: Evidence, given: Given, areas: Areas) ->
     inside = tuple(a for a in found if _depth(a, frames))
     place = Place(areas, given, tuple(found), inside, bounded(root.text), text, seen, kind, tuple(frames))
     return place.without_carriers()
+
+
+def _asking(root: Candidate, evidence: Evidence) -> Block | None:
+    """Return the first traceback below a compiler's line: in it ended the call that asked for what was compiled."""
+    blocks = (chain[0] for chain in evidence.chains if chain[0].frames)
+    return next((b for b in blocks if 0 < evidence.index(b.start.number) - root.index <= NEAR), None)
 
 
 def _with_parts(areas: Iterable[Area], scores: Mapping[str, float]) -> dict[str, float]:
@@ -321,13 +329,13 @@ def ordered(
     behind = BEHIND if own else 0.0
     more = [replace(r, cost=r.cost + behind, doubt=behind) for r in near]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1] or _asked_for(more, place)[:1]
-    enough = len(signature.remedies) >= ENOUGH and place.sure
+    enough = len(signature.remedies) >= ENOUGH and len(fit) > 1 and place.sure
     shown = sorted((r for r in more if r not in named and _shown(r, place)), key=lambda r: r.cost)
     rest = [*doubted, *([] if enough else [r for r in more if r not in [*named, *shown]])]
     if place.bare_carrier and not any(_shown(r, place) for r in fit):
         return [*named, *shown, *fit, *rest]
-    shown = [] if enough else shown
     instead = [r for r in shown if running & r.set.keys()][:1]
+    shown = [] if enough else shown
     return [*instead, *fit[: ENOUGH - 1], *named, *fit[ENOUGH - 1 :], *(r for r in shown if r not in instead), *rest]
 
 

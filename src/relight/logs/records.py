@@ -41,6 +41,8 @@ _PREFIX = re.compile(
     r"(?:(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):?\s+(?:[\w.]+:\d+: )?)?"
 )
 _LOGGER = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?:\s+|[\w.]+:)")
+_GLOG = re.compile(r"(?P<level>[IWEF])(?:\d{4}|\d{8}) (?P<time>\d\d:\d\d:\d\d\.\d+) +\d+ (?=[\w.+-]+:\d+\] )")
+_LETTERS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL"}
 _RANK = re.compile(r"^(?:DP|PP|TP|EP|ATTN_CP|MOE_DP)\d+$")
 
 
@@ -83,6 +85,9 @@ def record(line: Line) -> Record:
     match = _PREFIX.search(text)
     if match and (match.start() == 0 or _is_bar(text[: match.start()])):
         return _prefixed(line, text, match, found)
+    native = _GLOG.match(text)
+    if native:
+        found = {"time": native["time"], **found, "level": _LETTERS[native["level"]]}
     logger = _LOGGER.match(text)
     if logger:
         found["level"] = logger["level"]
