@@ -17,9 +17,9 @@ from relight.testing import Act, ScriptedHost
 from relight.testing.stream import ScriptedLog
 from relight.words.attempt import Exit
 from relight.words.errors import BusyError, RelightError, UnreachableError
-from relight.words.host import HostProcess
-from relight.words.playbook import Budget, Health
-from tests.attempts.conftest import Bench, book, crashed, healthy
+from relight.words.host import Gpu, HostProcess
+from relight.words.playbook import Budget, Health, Variant
+from tests.attempts.conftest import PORT, Bench, book, crashed, healthy, lever
 from tests.attempts.test_stacks import DUMP
 
 SILENT = Act("[2026-11-29 10:00:00 TP0] Init torch distributed begin.\n")
@@ -89,10 +89,45 @@ def test_cards_that_another_run_took_while_the_host_was_away_get_no_second_serve
     assert host.orders == ()
 
 
+@pytest.mark.parametrize(("mode", "state"), [("retry", "exhausted"), ("deploy", "failed")])
+def test_a_verdict_stands_where_the_host_holds_memory_after_the_last_launch(
+    bench: Bench, mode: str, state: str
+) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+
+    def play(_: LaunchOrder) -> Act:
+        host.cards = (Gpu(0, "card", 96_000, 30_000),)
+        return crashed("ValueError: nothing anybody knows\n")
+
+    host.play, host.cards, bench.order = play, (Gpu(0, "card", 96_000, 500),), {"mode": mode}
+    record = bench.run(book())
+
+    assert (record.state, len(record.attempts)) == (state, 1)
+    assert record.options
+    said = [str(e.data.get("why")) for e in bench.events if e.event == "stopped"]
+    assert any("29500 MiB held by" in why for why in said)
+
+
 def lost(text: str) -> UnreachableError:
     fault = UnreachableError(text, place="box")
     fault.passing = True
     return fault
+
+
+def test_time_waited_for_others_does_not_count_in_the_budget(bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: healthy() if host.played else crashed("ValueError: nothing anybody knows\n"))
+    lock, began = host.lock, host.clock.monotonic()
+    host.locks = {f"port {PORT}": Owner("another", "bob", "desk", 2)}
+
+    def waited(owner: Owner, **more: Any) -> Any:
+        host.locks = {} if host.clock.monotonic() - began > 36_000.0 else host.locks
+        return lock(owner, **more)
+
+    host.lock, bench.order = waited, {"wait": True}
+    either = lever("either", Variant({"attention-backend": "triton"}), Variant({"attention-backend": "fa3"}))
+    record = bench.run(book(levers=(either,), budget=Budget(deadline=28_800.0)))
+
+    assert (record.state, len(record.attempts)) == ("healthy", 2)
 
 
 def test_a_host_that_stays_away_is_unreachable_after_half_an_hour(bench: Bench) -> None:

@@ -1,10 +1,14 @@
 """What a run says as it ends, and what its screen knows from the runs before it."""
 
+import getpass
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from relight.cli.listeners import expected, used
+from relight.cli.main import name_user
 from relight.cli.options import Common
 from relight.cli.work import ended
 from relight.words.attempt import Attempt, Incident, Phase, Record
@@ -30,6 +34,17 @@ def test_a_quiet_run_that_fails_says_why_in_one_line_and_prints_no_command(capsy
     said = capsys.readouterr()
     assert (status, said.out) == (5, "")
     assert said.err == f"relight: person: the disk is full; see `relight report {RUN.run} --state 's d'`\n"
+
+
+def test_a_user_who_is_only_a_number_has_a_name_and_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME", "HOME"):
+        monkeypatch.setenv(name, "kept")
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_017)
+
+    name_user()
+
+    assert (getpass.getuser(), str(Path.home())) == ("2000000017", "/")
 
 
 def test_the_command_that_goes_on_with_an_interrupted_run_names_its_state_folder(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from relight.hosts.agent.environment import ask_login_shell, launch_path, quoted, run_command
+from relight.hosts.agent.environment import ask_login_shell, launch_path, login_shell, quoted, run_command
 from relight.hosts.agent.folders import Refused
 from relight.hosts.remote import AgentHost
 
@@ -39,6 +39,14 @@ def test_a_login_file_counts_and_its_noise_does_not(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("shell", ["/usr/sbin/nologin", "/bin/false", "/no/such/shell"])
 def test_a_shell_that_logs_nobody_in_tells_nothing(shell: str) -> None:
     assert ask_login_shell(shell) is None
+
+
+def test_a_user_that_has_no_name_has_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under a number."""
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_017)
+    monkeypatch.delenv("SHELL", raising=False)
+
+    assert login_shell() == "/bin/sh"
 
 
 def test_path_is_the_interpreters_folder_then_the_logins_then_cuda() -> None:

@@ -38,7 +38,7 @@ def stop_attempt(site: Site, n: int) -> None:
 def finish(site: Site, end: End, *, patience: float = LIMIT) -> Record:
     """Carry out the end of a run, journal it and return the record; `patience` is for the host to become clean."""
     last = site.record.attempts[-1] if site.record.attempts else None
-    final = None
+    final, held = None, ""
     if end.state == "healthy" and last:
         final = _final(site, last)
         site.host.settle(site.attempt_id(last.n))
@@ -46,14 +46,15 @@ def finish(site: Site, end: End, *, patience: float = LIMIT) -> Record:
     else:
         # What needs a person may be just that something does not end.
         with suppress(*((PersonError,) if end.state == "person" else ())):
-            _stop_all(site, patience)
+            _stop_all(site)
+        held = _still_held(site, patience)
     site.host.unlock(site.owner)
-    fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next, "ended": site.stamp()}
+    fields: dict[str, Any] = {"state": end.state, "reason": end.reason, "next": end.next or held, "ended": site.stamp()}
     if end.plan:
         fields |= {"options": end.plan.options, "nogoods": end.plan.nogoods}
     elif final:
         fields |= {"options": options_now(site.record, site.order.playbook, world(site))}
-    site.note("run_ended", record=fields, state=end.state, reason=end.reason, next=end.next)
+    site.note("run_ended", record=fields, state=end.state, reason=end.reason, next=fields["next"])
     remember(site)
     return site.record
 
@@ -65,10 +66,24 @@ def _final(site: Site, last: Attempt) -> Final:
     return Final(last.argv, env, levers, last.effective)
 
 
-def _stop_all(site: Site, patience: float) -> None:
+def _stop_all(site: Site) -> None:
     """Make sure that nothing of this run runs."""
     for attempt in site.record.attempts:
         if attempt.launched and attempt.n not in site.stopped:
             stop_attempt(site, attempt.n)
-    if any(a.launched for a in site.record.attempts):
+
+
+def _still_held(site: Site, patience: float) -> str:
+    """Clear what this run left; return what the host still holds after `patience` seconds, "" where nothing.
+
+    That is no news of the settings: a verdict of a run stands whatever its host holds.
+    """
+    if not any(a.launched for a in site.record.attempts):
+        return ""
+    try:
         clean(site, patience)
+    except PersonError as fault:
+        held = f"the host is not as it was before: {fault.text}"
+        site.note("stopped", site.record.attempts[-1].n, why=held)
+        return held
+    return ""

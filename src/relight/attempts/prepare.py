@@ -6,6 +6,7 @@ from relight.attempts.busy import busy
 from relight.attempts.launch import port_of
 from relight.attempts.memory import foreign_processes, held
 from relight.attempts.site import Site
+from relight.attempts.spent import count_absence
 from relight.hosts.interface import Host
 from relight.hosts.values import Holder, Status
 from relight.words.errors import BusyError, PersonError
@@ -24,11 +25,20 @@ def take(site: Site, settings: Settings) -> None:
     """
     holders = _locked(site, settings) or _serving(site, settings)
     if holders and site.order.wait:
-        with busy(site, f"waiting: {'; '.join(holders)}"):
-            holders = _until(site, lambda: _locked(site, settings) or _serving(site, settings), limit=float("inf"))
+        holders = _waited_for(site, settings, holders)
     if holders:
         raise BusyError("; ".join(holders), place=site.order.spec.name, next="--wait waits, --replace stops a server")
     site.beaten = site.clock.monotonic()
+
+
+def _waited_for(site: Site, settings: Settings, holders: tuple[str, ...]) -> tuple[str, ...]:
+    """Wait until nobody holds the cards and the port: that counts in no budget."""
+    began = site.clock.monotonic()
+    try:
+        with busy(site, f"waiting: {'; '.join(holders)}"):
+            return _until(site, lambda: _locked(site, settings) or _serving(site, settings), limit=float("inf"))
+    finally:
+        count_absence(site, site.clock.monotonic() - began)
 
 
 def _locked(site: Site, settings: Settings) -> tuple[str, ...]:

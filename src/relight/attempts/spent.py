@@ -30,7 +30,7 @@ def _last_seen(site: Site) -> float | None:
 
 
 def count_absence(site: Site, seconds: float) -> None:
-    """Add seconds in which the host was out of reach, journaled."""
+    """Add seconds in which the host was out of reach, or others had its cards, journaled."""
     if seconds > 0:
         site.away += seconds
         site.note("changed", record={"unreachable_seconds": site.record.unreachable_seconds + seconds}, away=seconds)

@@ -1,5 +1,7 @@
 """The command `relight`: its subcommands, loaded when they are used, and the exit status of every ending."""
 
+import os
+import pwd
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -90,7 +92,20 @@ def relight(ctx: click.Context) -> None:
 
 def run(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status (CONTRACT.md section 1)."""
+    name_user()
     sys.exit(main(sys.argv[1:] if argv is None else argv))
+
+
+def name_user() -> None:
+    """Give a user name and home who has none, as in a container that runs under a number."""
+    named = any(map(os.environ.get, ("LOGNAME", "USER", "LNAME", "USERNAME")))
+    if named and os.environ.get("HOME"):
+        return
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        os.environ.setdefault("LOGNAME", str(os.getuid()))
+        os.environ.setdefault("HOME", "/")
 
 
 def main(argv: Sequence[str]) -> int:

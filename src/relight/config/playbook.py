@@ -31,7 +31,9 @@ HEALTH_KEYS: Mapping[str, Key] = {
 }
 BUDGET_KEYS: Mapping[str, Key] = {
     "attempts": Key("count", "launches, rungs dummy and real", default=Budget.attempts),
-    "deadline": Key("duration", "for the run; time the host was unreachable does not count", default=Budget.deadline),
+    "deadline": Key(
+        "duration", "for the run; time the host was unreachable or waited for does not count", default=Budget.deadline
+    ),
     "dummy": Key("boolean", "allow the dummy-weights rung", default=False),
     "win_back": Key("count", "dropped levers that may be tried again after success", default=0),
 }

@@ -24,6 +24,8 @@ from relight.words.host import HostSpec
 
 STORY = "story"
 PATIENCE = 5.0
+NAMELESS = "user"
+"""Who logs in where the user has no name, as in a container; a real sshd knows nobody so."""
 
 
 class Lab:
@@ -62,13 +64,16 @@ class Lab:
         self.python = install(self.folder, self.scenario)
         home = write_home(self.folder, self.python.parent)
         keys = make_keys(self.folder / "ssh")
-        user = pwd.getpwuid(os.getuid()).pw_name
+        user = _user()
         # The machine has its own locks: what this one really runs, or another lab, is not in its way.
         locks = self.folder / "locks"
         locks.mkdir()
         path = f"{self.python.parent}{os.pathsep}{os.defpath}"
         env = {"HOME": str(home), "PATH": path, "RELIGHT_LOCKS": str(locks)}
-        self._front = open_front(self.folder / "ssh", keys, user, str(self.python), env, sshd=sshd, address=address)
+        self._front = open_front(
+            self.folder / "ssh", keys, user, str(self.python), env,
+            sshd=False if user == NAMELESS else sshd, address=address,
+        )  # fmt: skip
         return HostSpec(
             name="lab",
             address=address,
@@ -155,6 +160,13 @@ def open(  # noqa: A001  read as lab.open
     Raises UsageError for a scenario that is none, RelightError when the front does not start.
     """
     return Lab(folder, load_scenario(scenario), sshd=sshd, port=port, address=address)
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return NAMELESS
 
 
 @contextmanager

@@ -182,7 +182,7 @@ class Record:
     """All that is known of a run: the fold of its events. Paths are relative to `folder`.
 
     `asked` are the settings wanted most: the playbook with the first variant of each lever that the host can have.
-    `unreachable_seconds` is the time the host was out of reach, or nobody worked on the run.
+    `unreachable_seconds` is the time the host was out of reach or busy, or nobody worked on the run.
     """
 
     run: str

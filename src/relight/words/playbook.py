@@ -56,7 +56,7 @@ class Health:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be spent. `deadline` is seconds; time the host was unreachable does not count."""
+    """How much may be spent. `deadline` is seconds; time the host was unreachable or waited for does not count."""
 
     attempts: int = 20
     deadline: float = 28800.0

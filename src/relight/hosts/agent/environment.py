@@ -30,7 +30,10 @@ LOGIN_GUARD = threading.Lock()
 
 def login_shell() -> str:
     """Return the login shell of this user."""
-    return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:  # in a container the user may be a number that nobody gave a name
+        return os.environ.get("SHELL") or "/bin/sh"
 
 
 def login_env() -> dict[str, str]:
