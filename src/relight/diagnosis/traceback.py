@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from relight.logs.records import Record
 from relight.words.diagnosis import Frame
 
+Spot: TypeAlias = tuple[str, int, str]
 Link: TypeAlias = Literal["during", "cause", ""]
 
 _START = re.compile(r"(?:Exception Group )?Traceback \(most recent call last\):?\s*$")
@@ -37,6 +38,8 @@ _CODE = re.compile(r"[a-z]+[A-Z]\w*$")
 _STEP = re.compile(r"\[\d+/\d+\] ")
 _NATIVE = re.compile(r"\*\*\* \w+|!!!!!!! |Fatal Python error: |terminate called |Segmentation fault\b")
 """How a crash of native code begins to be told: never as part of a message."""
+MOST_OPEN = 64
+"""Tracebacks that are read at once: of ranks that fail together."""
 LONGEST_MESSAGE = 60
 """Lines of one exception's message that are kept."""
 
@@ -76,7 +79,7 @@ class Block:
         return "\n".join(f"{f.file} {f.function}" for f in self.frames)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Open:
     start: Record
     indent: int
@@ -87,6 +90,11 @@ class _Open:
     source: Record | None = None
     rank: str | None = None
     prefix: str = ""
+
+    @property
+    def last(self) -> Spot | None:
+        """Return where it ends so far."""
+        return _spot(self.frames[-1]) if self.frames else None
 
 
 Chain: TypeAlias = list[Block]
@@ -103,6 +111,8 @@ class Reader:
         self.cut: Block | None = None
         self.taken: set[int] = set()
         self._stack: list[_Open] = []
+        self._mixed = False
+        self._follows: dict[Spot | None, set[Spot]] = {}
         self._last: Block | None = None
         self._message_open = False
         self._link: Link = ""
@@ -130,11 +140,18 @@ class Reader:
 
     def _begin(self, rec: Record, before: str) -> None:
         text = _BORDER.sub("", before)
+        self._mixed = self._mixed or self._interrupts(rec, text.strip())
         self._stack.append(_Open(rec, len(before) if not text.strip() else 0, rank=rec.rank, prefix=text.strip()))
         self._stack[-1].link, self._link = self._link, ""
         self._message_open = False
-        del self._stack[:-8]
+        del self._stack[:-MOST_OPEN]
         self.taken.add(rec.number)
+
+    def _interrupts(self, rec: Record, prefix: str) -> bool:
+        """Say whether a traceback begins in the middle of another that began alike: ranks write in turns."""
+        top = self._stack[-1] if self._stack else None
+        unfinished = top is not None and (not top.frames or top.source_due or rec.number - 1 in self.taken)
+        return unfinished and top is not None and top.prefix == prefix
 
     def _frame(self, rec: Record, body: str) -> None:
         match = _FRAME.match(body)
@@ -143,15 +160,31 @@ class Reader:
             return
         if not self._stack:
             self._begin(rec, body[: _indent(body)])
+        frame = Frame(match["file"], int(match["line"]), (match["function"] or "").strip())
+        spot = _spot(frame)
+        if self._mixed:
+            self._turn_to([t for t in self._stack if spot in self._follows.get(t.last, ())] or self._leading())
         top = self._stack[-1]
-        top.frames.append(Frame(match["file"], int(match["line"]), (match["function"] or "").strip()))
+        self._follows.setdefault(top.last, set()).add(spot)
+        top.frames.append(frame)
         top.source_due, top.frame_indent = True, _indent(body)
         self.taken.add(rec.number)
 
+    def _turn_to(self, fit: Sequence[_Open]) -> None:
+        """Bring the last of these open tracebacks to the top where ranks that fail alike write their lines in turns."""
+        if fit:
+            self._stack.sort(key=lambda t: t is fit[-1])
+
+    def _leading(self) -> list[_Open]:
+        """Return the open tracebacks that are as far as any, so that what comes next for them was not seen yet."""
+        return sorted((t for t in self._stack if not self._follows.get(t.last)), key=lambda t: len(t.frames))
+
     def _inside(self, rec: Record, body: str) -> bool:
         """Say whether the line belongs to the open traceback (and close it on the exception's line)."""
-        top = self._stack[-1]
         bare = _BORDER.sub("", body) if body.lstrip()[:1] in {"|", "+"} else body
+        if self._mixed:
+            self._turn_to([t for t in self._stack if t.source_due][:1] if _indent(bare) else self._leading())
+        top = self._stack[-1]
         if _CARETS.match(body) or re.match(r"\s*\[Previous line repeated", body):
             return True
         found = _exception(bare, strict=not top.frames)
@@ -184,6 +217,8 @@ class Reader:
         else:
             self.chains.append([block])
         self._last, self._message_open = block, True
+        if not self._stack:
+            self._mixed, self._follows = False, {}
 
     def close(self) -> None:
         """End the log: a traceback cut before its exception counts where its last line asserts or raises."""
@@ -246,6 +281,10 @@ def names_exception(text: str) -> bool:
 
 def _continues(rec: Record) -> bool:
     return not rec.fresh and rec.level is None and bool(rec.body.strip()) and rec.body[:1] != "["
+
+
+def _spot(frame: Frame) -> Spot:
+    return frame.file, frame.line, frame.function
 
 
 def _indent(text: str) -> int:
