@@ -67,6 +67,23 @@ def test_what_passes_by_itself_is_no_fault(ranks: Ranks, tree: tuple[HostProcess
     assert ranks.fault(600.0) == ""
 
 
+@pytest.mark.parametrize("state", ["R", "Z"])
+def test_what_a_rank_forks_is_no_rank(state: str) -> None:
+    """Between fork and exec, and for as long as a worker of a pool lives, it bears the name of its rank."""
+    ranks = Ranks(patience_of("sglang").ranks)
+    controller = HostProcess(11, 10, 5, "S", "sglang::data_parallel_controller")
+    below = HostProcess(12, 11, 5, "S", "sglang::scheduler_DP0_TP0")
+    forked = HostProcess(40, 12, 9, state, "[sglang::schedul]" if state == "Z" else below.command)
+
+    ranks.look(0.0, (PARENT, controller, below, forked))
+    ranks.look(1.0, (PARENT, controller, below))
+    none = ranks.fault(600.0)
+    ranks.look(2.0, (PARENT, controller))
+
+    assert none == ""
+    assert "sglang::scheduler_DP0_TP0 (pid 12)" in ranks.fault(600.0)
+
+
 def test_helpers_come_and_go(ranks: Ranks) -> None:
     ranks.look(1.0, (PARENT, rank(0), rank(1), HostProcess(40, 11, 9, "R", "/usr/local/cuda/bin/cicc")))
     ranks.look(2.0, (PARENT, rank(0), rank(1)))

@@ -27,11 +27,16 @@ class Ranks:
             return
         alive = {p.pid: p for p in tree if p.state not in GONE}
         # A zombie that was never seen alive was a rank all the same.
-        found = {p.pid: p for p in tree if self.command.search(p.command)}
+        found = {p.pid: p for p in self._ranks_of(tree)}
         self._ranks |= {pid: p for pid, p in found.items() if pid in alive or pid not in self._ranks}
         self._stopped = {pid: p for pid, p in alive.items() if p.state == STOPPED}
         self._note(now, "died", self._ranks.keys() - alive.keys())
         self._note(now, "stopped", self._stopped)
+
+    def _ranks_of(self, tree: Sequence[HostProcess]) -> list[HostProcess]:
+        """Return the ranks of a tree: what a rank forks bears its name until it is another program, or to its end."""
+        names = {p.pid: m[0] for p in tree if (m := self.command.search(p.command))}
+        return [p for p in tree if p.pid in names and names.get(p.ppid) != names[p.pid]]
 
     def _note(self, now: float, what: str, pids: Collection[int]) -> None:
         """Keep since when each of `pids` is so; the others are so no longer."""
