@@ -108,6 +108,25 @@ def test_a_verdict_stands_where_the_host_holds_memory_after_the_last_launch(
     assert any("29500 MiB held by" in why for why in said)
 
 
+def test_a_healthy_server_is_kept_where_the_link_is_lost_as_the_watch_begins(bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: replace(healthy(), exit=Exit(None, 9), ends=600.0))
+    lock, unlock, away = host.lock, host.unlock, []
+
+    def lost_once(ask: Any) -> Any:
+        def asked(owner: Owner, **more: Any) -> Any:
+            if ask not in away and any(played.settled for played in host.played.values()):
+                away.append(ask)
+                raise lost("no answer in time")
+            return ask(owner, **more)
+
+        return asked
+
+    host.lock, host.unlock, bench.order = lost_once(lock), lost_once(unlock), {"keep": True}
+    record = bench.run(book(budget=Budget(attempts=2)))
+
+    assert (record.state, len(record.incidents), len(away)) == ("budget", 2, 2)
+
+
 def lost(text: str) -> UnreachableError:
     fault = UnreachableError(text, place="box")
     fault.passing = True

@@ -44,13 +44,15 @@ class Guard:
 
     def until_dead(self) -> str:
         """Watch until the server is dead or ill; return why."""
-        take(self.site, self.attempt.settings)
-        pause = 0.0
+        pause, locked = 0.0, False
         while True:
             # The first look is at once: who dies next was seen alive then.
             self.site.clock.sleep(pause)
             pause = LOOK_EVERY
             try:
+                if not locked:
+                    take(self.site, self.attempt.settings)
+                    locked = True
                 why = self._look()
             except UnreachableError as fault:
                 self._wait_for_host(fault)

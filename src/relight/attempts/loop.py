@@ -72,19 +72,19 @@ def _loop(site: Site, book: Book) -> Record:
         action = next_action(
             site.record, site.order.mode, site.stopped, lambda: plan(site), lambda: win(site), site.died
         )
-        if not isinstance(action, End):
-            try:
+        try:
+            if not isinstance(action, End):
                 _act(site, action, book)
-            except UnreachableError as fault:
-                # Every action may be repeated; what was begun on the host is taken up again.
-                wait_for_host(site, fault)
-                # Whether the cards are still ours is to be seen before anything starts.
-                site.beaten = NEVER
-            continue
-        record = finish(site, action)
-        if not (site.order.keep and action.state == "healthy"):
-            return record
-        stay(site, book)
+                continue
+            record = finish(site, action)
+            if not (site.order.keep and action.state == "healthy"):
+                return record
+            stay(site, book)
+        except UnreachableError as fault:
+            # Every action may be repeated; what was begun on the host is taken up again.
+            wait_for_host(site, fault)
+            # Whether the cards are still ours is to be seen before anything starts.
+            site.beaten = NEVER
 
 
 def plan(site: Site) -> Plan:
