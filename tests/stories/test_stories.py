@@ -12,7 +12,17 @@ from tests.stories.player import Story, failures, given_up, launched, machine, p
 
 STATES = {0: {"healthy"}, 1: {"exhausted"}, 4: {"budget"}, 5: {"person"}}
 # All stories take half an hour on two cores; these are told in CI, `make soak` tells every one.
-TOLD_IN_CI = {"story", "driver", "exhausted", "port-allowed", "renamed-flags", "transient"}
+TOLD_IN_CI = {
+    "story",
+    "driver",
+    "exhausted",
+    "kernel-jit",
+    "oom-weights",
+    "port-allowed",
+    "renamed-flags",
+    "transient",
+    "win-back-kept",
+}
 NO_HIGHER_AFTER = {"oom.gpu.graph_capture", "oom.gpu.activation", "oom.gpu.draft"}
 NO_LOWER_AFTER = {"oom.gpu.kv_pool"}
 SHARE = "mem-fraction-static"
