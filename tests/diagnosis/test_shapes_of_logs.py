@@ -181,3 +181,16 @@ def test_a_kernel_that_triton_cannot_compile_for_attention_asks_for_another_back
     values = [repair.set["attention-backend"] for repair in found.repairs[:3] if "attention-backend" in repair.set]
     assert values
     assert "triton" not in values
+
+
+def test_speculation_that_overlaps_gives_up_the_overlap_before_itself() -> None:
+    found = read(
+        *raised("AttributeError: 'NoneType' object has no attribute 'acme'", "managers/scheduler.py run_batch",
+                "speculative/eagle_worker_v2.py forward_batch_generation",
+                "layers/attention/acme_backend.py init_forward_metadata"),
+    )  # fmt: skip
+
+    asked = [repair for repair in found.repairs if repair.set.get("disable-overlap-schedule")]
+    without = [repair for repair in found.repairs if "speculative-algorithm" in repair.unset]
+    assert asked
+    assert all(found.repairs.index(asked[0]) < found.repairs.index(repair) for repair in without)
