@@ -184,6 +184,14 @@ def test_a_replaced_run_says_so_and_is_over(tmp_path: Path) -> None:
     assert (record.state, is_over(record)) == ("replaced", True)
 
 
+@pytest.mark.parametrize("state", ["a-file", "/proc/nowhere"])
+def test_a_state_folder_that_cannot_be_is_wrong_usage(tmp_path: Path, state: str) -> None:
+    (tmp_path / "a-file").write_text("")
+
+    with pytest.raises(UsageError, match="nothing can be kept here"):
+        begin(tmp_path / state)
+
+
 def test_nothing_of_a_run_is_stopped_on_which_another_relight_works(tmp_path: Path) -> None:
     with (
         begin(tmp_path) as old,

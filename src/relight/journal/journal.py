@@ -47,9 +47,10 @@ class Journal:
         self.folder = folder
         self._secrets = tuple(secrets)
         self._stack = ExitStack()
-        self._stack.enter_context(locked(folder / ".lock", wait=False, what=f"run {folder.name}"))
-        self._data = folded(folder)
-        self._events = self._stack.enter_context(_without_torn_end(folder / EVENTS))
+        with _writable(folder):
+            self._stack.enter_context(locked(folder / ".lock", wait=False, what=f"run {folder.name}"))
+            self._data = folded(folder)
+            self._events = self._stack.enter_context(_without_torn_end(folder / EVENTS))
         self._record: Record | None = None
 
     @classmethod
@@ -69,14 +70,15 @@ class Journal:
 
         `secrets` are values that must not appear in any file of the run, wherever they come from.
         """
-        folder = new_run(state, playbook.name, started)
         stored = Stored(playbook.path, playbook.text, tuple(specs), overrides or Change(), mode, more or {})
-        write_whole(folder / PLAYBOOK, playbook.text)
-        write_json(folder / ORDER, redact_json(to_json(stored), secrets))
         names = tuple(spec.name for spec in specs)
-        base = Record(folder.name, str(folder), playbook.name, names[0], names, started=started)
-        write_json(folder / RECORD, base)
-        write_json(folder / BASE, base)
+        with _writable(state):
+            folder = new_run(state, playbook.name, started)
+            write_whole(folder / PLAYBOOK, playbook.text)
+            write_json(folder / ORDER, redact_json(to_json(stored), secrets))
+            base = Record(folder.name, str(folder), playbook.name, names[0], names, started=started)
+            write_json(folder / RECORD, base)
+            write_json(folder / BASE, base)
         return cls(folder, secrets=secrets)
 
     @classmethod
@@ -142,6 +144,16 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """Raise UsageError where nothing can be written in a folder: nothing was begun then."""
+    try:
+        yield
+    except OSError as exc:
+        then = "make room there or name another folder with --state"
+        raise UsageError(f"nothing can be kept here: {exc.strerror}", place=str(folder), next=then) from exc
 
 
 def mark(folder: Path, *, at: str, changes: Mapping[str, Any]) -> None:

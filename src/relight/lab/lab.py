@@ -19,7 +19,7 @@ from relight.lab.box.sglang.srt.stand_in.cards import started
 from relight.lab.front import Front, open_front
 from relight.lab.machine import install, write_home
 from relight.lab.scenario import Foreign, Scenario, load_scenario
-from relight.words.errors import RelightError
+from relight.words.errors import RelightError, UsageError
 from relight.words.host import HostSpec
 
 STORY = "story"
@@ -59,7 +59,12 @@ class Lab:
             raise
 
     def _start(self, sshd: bool | None, address: str) -> HostSpec:
-        self.folder.mkdir(mode=0o700, parents=True)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True)
+        except OSError as exc:
+            then = "name another folder with --state"
+            fault = f"the simulated host cannot be laid out here: {exc.strerror}"
+            raise UsageError(fault, place=str(self.folder.parent), next=then) from exc
         (self.folder / "owner").write_text(f"{os.getpid()} {started(os.getpid())}")
         self.python = install(self.folder, self.scenario)
         home = write_home(self.folder, self.python.parent)
