@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,17 @@ def test_a_dash_reads_standard_input() -> None:
     done = subprocess.run([sys.executable, "-c", code], input=CRASH, capture_output=True, text=True, check=False)
 
     assert (done.returncode, json.loads(done.stdout)[0]["log"]) == (1, "-")
+
+
+def test_a_character_that_stdout_cannot_write_ends_nothing() -> None:
+    code = "from relight.cli.main import run; run(['diagnose', '-'])"
+    log = "Traceback (most recent call last):\n  File 'a.py', line 1, in f\nValueError: caf\u00e9 \u2192 sglang\n"
+    env = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+
+    done = subprocess.run([sys.executable, "-c", code], input=log.encode(), capture_output=True, env=env, check=False)
+
+    assert done.returncode == 1, done.stderr.decode("latin-1")
+    assert b"caf\xe9 ? sglang" in done.stdout
 
 
 def test_a_hostile_log_never_reaches_the_terminal_raw(relight: Relight, tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ import pwd
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from itertools import pairwise
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -93,7 +94,14 @@ def relight(ctx: click.Context) -> None:
 def run(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status (CONTRACT.md section 1)."""
     name_user()
+    forgive(sys.stdout)
     sys.exit(main(sys.argv[1:] if argv is None else argv))
+
+
+def forgive(stream: TextIO | None) -> None:
+    """Let a stream show ? for what its encoding lacks, as stderr does: a character of a log must not end a run."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")
 
 
 def name_user() -> None:
