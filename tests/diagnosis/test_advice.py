@@ -2,8 +2,12 @@
 
 import pytest
 
+from relight.config.knowledge import load_knowledge
+from relight.diagnosis import diagnose
 from relight.diagnosis.given import Given
 from relight.diagnosis.message import mentions, message_repairs
+from relight.logs.lines import split
+from relight.words.diagnosis import Diagnosis
 
 NVLS = (
     "Failed to bind multicast memory. This is usually an error of the switches.\n"
@@ -59,3 +63,54 @@ def test_an_example_that_lies_the_other_way_is_not_followed() -> None:
     assert [dict(r.set) for r in message_repairs(said, Given({"watchdog-timeout": 300}))] == [
         {"watchdog-timeout": "600"}
     ]
+
+
+def test_a_flag_that_is_required_when_another_is_given_is_asked_for_and_the_other_is_not() -> None:
+    found = {m.name: m.advised for m in mentions("--log-dir is required when --log-to-file is enabled")}
+
+    assert found == {"log-dir": True, "log-to-file": False}
+
+
+KNOWLEDGE = load_knowledge(())
+CHECK = '  File "/opt/venv/lib/python3.11/site-packages/sglang/srt/server_args.py", line 12, in check'
+
+
+def of(*lines: str) -> Diagnosis:
+    text = "\n".join(("Traceback (most recent call last):", CHECK, *lines))
+    return diagnose(split([text.encode() + b"\n"]), KNOWLEDGE, name="log")
+
+
+def test_of_a_version_that_is_not_known_the_message_knows_the_names() -> None:
+    found = of(
+        "ValueError: no_buffer does not go with the radix cache. Please use --mamba-scheduler-strategy extra_buffer"
+    )
+
+    assert found.repairs[0].set == {"mamba-scheduler-strategy": "extra_buffer"}
+
+
+def test_what_a_message_says_not_to_go_with_is_not_switched_on() -> None:
+    found = of("ValueError: extra_buffer is not compatible with --disable-radix-cache")
+
+    assert not any("disable-radix-cache" in r.set for r in found.repairs)
+
+
+def test_the_line_in_which_a_long_message_asks_for_a_change_is_told() -> None:
+    talk = [f"Sentence {i} of many." for i in range(9)]
+
+    found = of("ValueError: The table is full.", *talk, "To go on, please set --max-running-requests 32.")
+
+    assert [(e.line, e.text) for e in found.details] == [(13, "To go on, please set --max-running-requests 32.")]
+
+
+def test_the_error_whose_message_is_only_passed_on_is_told() -> None:
+    frame = CHECK.replace("server_args.py", "layers/acme.py")
+    link = "During handling of the above exception, another exception occurred:"
+    outer = "Exception: Capture cuda graph failed: the moon is full"
+    lines = ("Traceback (most recent call last):", frame, "ValueError: the moon is full", "", link, "",
+             "Traceback (most recent call last):", frame, outer)  # fmt: skip
+
+    found = diagnose(split(["\n".join(lines).encode() + b"\n"]), KNOWLEDGE, name="log")
+
+    assert found.cause is not None
+    assert found.cause.line == 9
+    assert [e.line for e in found.details] == [3]

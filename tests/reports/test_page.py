@@ -284,3 +284,41 @@ def test_what_is_no_log_is_said_to_be_none_with_a_next_step(form: str) -> None:
 
     assert f"this looks like no log of SGLang: it is {form}" in told
     assert "help: " in told
+
+
+def test_the_line_that_asks_for_a_repair_is_shown_however_far_below_the_cause() -> None:
+    repair = Repair(set={"page-size": 1}, why="the message asks for --page-size", origin="message")
+    cause = Cause("args", "args.conflict", "x", "f", 4, "ValueError: it does not fit", None, "args", 0.9, "")
+    asks = LogLine(16, "so please set --page-size 1")
+    found = Diagnosis("a.log", "failed", cause=cause, repairs=(repair,), details=(asks,))
+
+    told = page.render(found, [LogLine(n, f"line {n}") for n in (5, 6, 17)])
+
+    assert "   6 | line 6\n  ...\n  16 > so please set --page-size 1\n" in told
+    assert "^ asks for the change" in told
+    assert "line 17" not in told
+
+
+def test_an_error_that_is_passed_on_is_marked_with_where_it_was_raised() -> None:
+    cause = Cause("kernel", "kernel.graph_capture", "x", "f", 20, "Exception: it failed: moon", None, None, 0.9, "")
+    found = Diagnosis("a.log", "failed", cause=cause, details=(LogLine(7, "ValueError: moon"),))
+    around = [
+        LogLine(5, '  File "/x/site-packages/acme.py", line 3, in run'),
+        LogLine(6, "    raise"),
+    ]
+
+    told = page.render(found, around)
+
+    assert 'File "acme.py", line 3, in run\n   6 |     raise\n   7 > ValueError: moon\n' in told
+    assert "^ why" in told
+
+
+def test_a_line_that_only_tells_of_another_death_is_not_called_the_cause() -> None:
+    cause = Cause("comm", "comm.peer_died", "sigquit", "f", 1, "a child failed", None, None, 0.4, "A child failed")
+
+    told = page.render(Diagnosis("a.log", "failed", cause=cause), ends=CUT)
+
+    assert "this line only tells that another process died" in told
+    assert "sure that this is the cause" not in told
+    assert "a.log:3" in told
+    assert "^ the log ends here" in told

@@ -119,7 +119,7 @@ def around(read: Read, found: Diagnosis) -> tuple[LogLine, ...]:
     line = found.cause.line if found.cause else None
     near = set(range(line - AROUND, line + AROUND + 1)) if line else set()
     near |= {e.line for e in (*found.evidence, *found.cascade)}
-    near |= {e.line + i for e in found.details for i in range(3)}
+    near |= {e.line + i for e in found.details for i in range(-2, 3)}
     last = max(near, default=0)
     return tuple(LogLine(x.number, x.text) for x in _until(read(), last) if x.number in near)
 

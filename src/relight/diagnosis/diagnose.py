@@ -6,15 +6,16 @@ from dataclasses import replace
 from relight.diagnosis.areas import Place, place_of
 from relight.diagnosis.candidates import Candidate, candidates
 from relight.diagnosis.cause import cause_of, traceback_of
-from relight.diagnosis.details import details, told
+from relight.diagnosis.details import asking, details, passed_on, told
 from relight.diagnosis.draft import situated, with_draft
 from relight.diagnosis.ending import Ended, with_exit
 from relight.diagnosis.evidence import Evidence, attempts, read_attempt
 from relight.diagnosis.given import Given, read_given
 from relight.diagnosis.kernel import with_kernel
 from relight.diagnosis.limits import limit_facts, limits_of
-from relight.diagnosis.match import Matcher, matcher
+from relight.diagnosis.match import Matcher, bounded, matcher
 from relight.diagnosis.memory import MOST, Sums, direction, halvings, memory_repairs, right_way, situation, sums
+from relight.diagnosis.message import named
 from relight.diagnosis.platform import platform_of
 from relight.diagnosis.rank import Choice, choose
 from relight.diagnosis.repairs import repairs_for
@@ -29,6 +30,7 @@ from relight.logs.lines import Line, shown
 from relight.words.diagnosis import NOT_THE_ENGINES, Cause, Diagnosis, Engine, LogLine, Verdict
 from relight.words.knowledge import Knowledge
 
+UNRECOGNIZED = "args.unrecognized"
 UNUSUAL = 5
 LATE = 0.85
 """Confidence in a cause of which only the symptom is seen."""
@@ -90,12 +92,18 @@ def diagnose(  # noqa: PLR0913  what is known of a launch beside its log
         return replace(base, verdict=verdict)
     root = _in_its_room(choice, choice.root, evidence, given, matcher(knowledge.signatures))
     choice = replace(choice, root=root)
-    given = replace(given, platform=platform_of(root, evidence, given, knowledge.platforms))
+    said = named(bounded(root.text)) if base.engine.version is None and _may_name_flags(root) else frozenset[str]()
+    given = replace(given, platform=platform_of(root, evidence, given, knowledge.platforms), said=said)
     wishes = wishes or general_wishes(knowledge.facts, given.parser, given.flags)
     reading = read_source(root, given, sources or {}, wishes)
     wants = wants_of(root, sources or {}, reading.more)
     place = place_of(root, evidence, given, knowledge.areas)
     return replace(_failed(base, choice, evidence, reading, place), wants=wants)
+
+
+def _may_name_flags(root: Candidate) -> bool:
+    """Say whether flags that a message names are there: a parser names those that are not."""
+    return root.claim is None or root.claim.signature.kind != UNRECOGNIZED
 
 
 def _last_complete(
@@ -174,7 +182,7 @@ def _failed(base: Diagnosis, choice: Choice, evidence: Evidence, reading: Source
         next=root.claim.signature.next if root.claim else "",
         evidence=_unusual(root, evidence),
         memory=summed.sentences,
-        details=said,
+        details=(*said, *passed_on(root), *asking(root, repairs)),
     )
 
 

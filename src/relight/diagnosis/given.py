@@ -23,7 +23,8 @@ class Given:
     """The flags and variables of a command, the fields the log printed for it, and the parser of its version.
 
     `env_names` are the engine's variables of that version, empty where they are not known; `facts` are about flags.
-    `platform` is what the server runs on, None where the log does not show it; `off` are the fields printed as off.
+    `platform` is what the server runs on, None where the log does not show it; `off` are the fields printed as off,
+    `said` the flags that the failing message of a version that is not known names.
     """
 
     flags: Mapping[str, FlagValue] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Given:
     facts: Mapping[str, FlagFact] = field(default_factory=dict)
     platform: Platform | None = None
     off: frozenset[str] = frozenset()
+    said: frozenset[str] = frozenset()
     memory: MemoryFlags = field(default_factory=MemoryFlags)
 
     @cached_property
@@ -65,8 +67,11 @@ class Given:
         return None if flag is None or flag.dest in self.off else name
 
     def name(self, flag: str) -> str | None:
-        """Return the name this version has for `flag`: as the command wrote it where it did; None if it has none."""
-        written = self.written(flag) if self.flags else None
+        """Return the name this version has for `flag`: as the command wrote it where it did; None if it has none.
+
+        Of a version that is not known the failing message knows the names.
+        """
+        written = (self.written(flag) if self.flags else None) or self._as_said(flag)
         if written or self.parser is None or flag in self.parser:
             return written or flag
         for rename in self.renames:
@@ -75,6 +80,12 @@ class Given:
             if flag in rename.set and rename.old in self.parser:
                 return rename.old
         return None
+
+    def _as_said(self, flag: str) -> str | None:
+        renames = [r for r in self.renames if not r.env]
+        older = (r.old for r in renames if flag in r.set)
+        newer = (n for r in renames if r.old == flag for n in r.set)
+        return next((n for n in (flag, *older, *newer) if n in self.said), None)
 
     def has_variable(self, name: str) -> bool:
         """Say whether this version reads the variable; other programs' variables are taken as read."""

@@ -42,11 +42,18 @@ _HAPPENED = re.compile(
 _UNLESS = re.compile(r"\b(?:unless|except when|only (?:if|when)) (?:(?:you|the) )?(?:set|pass|enable|use)?\s*[`'\"]?$")
 """What stands before a flag or variable that would lift the refusal."""
 _CASE = re.compile(
-    r"\b(?:when(?:ever)?|while|if|where)\s+(?:(?:you|one|we)\s+)?(?:are\s+)?(?:using|use|setting|set|passing|pass"
+    r"\b(?:when(?:ever)?|while|if|where)\s+[`'\"]?$"
+    r"|\b(?:when(?:ever)?|while|if|where)\s+(?:(?:you|one|we)\s+)?(?:are\s+)?(?:using|use|setting|set|passing|pass"
     r"|running with|combined with|enabling)\s+(?:the\s+)?[`'\"]?$",
     re.IGNORECASE,
 )
 """What stands before a flag that only tells the case a clause is about."""
+_WANTED = re.compile(
+    r"[`'\"]?\s+(?:(?:is|are)\s+(?:also\s+)?(?:required|needed|mandatory)"
+    r"|(?:must|has to|have to|needs to|should)\s+(?:also\s+)?be\s+(?:set|given|specified|provided|passed|enabled))\b",
+    re.IGNORECASE,
+)
+"""What stands behind a flag that a message demands."""
 _INFORMS = re.compile(
     r"\bfor (?:more |further )?(?:information|info|details?|debugging|traces?)\b|\bto (?:debug|see more)\b",
     re.IGNORECASE,
@@ -94,13 +101,21 @@ def mentions(message: str) -> list[Mention]:
     ]
 
 
+def named(message: str) -> frozenset[str]:
+    """Return the flags that a message names."""
+    return frozenset(m.name for m in mentions(message) if not m.env)
+
+
 def _in_clause(clause: str, number: int) -> Iterator[Mention]:
     for match in _FLAG.finditer(clause):
         before = clause[: match.start()]
         value = match["value"]
         plain = None if value is None or value.lower().rstrip(".,;:") in _WORDS else value.rstrip(".,;:")
         flag = match["flag"].rstrip(".").replace("_", "-")
-        yield Mention(flag, plain, False, *_mood(before, clause), number, _way(before, clause[match.end() :]))
+        wanted = _WANTED.match(clause, match.end("flag")) and not _CASE.search(before)
+        mood = (True, False) if wanted else _mood(before, clause)
+        plain = None if wanted else plain
+        yield Mention(flag, plain, False, *mood, number, _way(before, clause[match.end() :]))
     for match in _ENV.finditer(clause):
         before = clause[: match.start()]
         # "disable it (NAME=0)": what stands in brackets says how, of what is asked for or spoken against.
@@ -146,8 +161,10 @@ def refused(message: str, given: Given) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for mention in mentions(message):
         name = None if mention.env else given.name(mention.name)
-        if name and mention.against and mention.value is not None:
-            found.setdefault(name, set()).add(mention.value)
+        if name and mention.against:
+            flag = given.parser.resolve(name) if given.parser else None
+            switch = mention.value is None or (flag is not None and not flag.takes_value)
+            found.setdefault(name, set()).add(str(True) if switch else str(mention.value))
     return found
 
 

@@ -71,8 +71,9 @@ def _meant(written: str, option: str, value: Any) -> Repair:
 def _near(name: str, given: Given) -> list[str]:
     if given.parser is None:
         return []
-    known = [n for flag in given.parser for n in flag.names]
     name = name.replace("_", "-")
+    # Of a version that is not known the parser is another one's: it may have what this version lacks.
+    known = [n for flag in given.parser for n in flag.names if n != name]
     return get_close_matches(name, known, 1, 0.8)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 from relight.reports.blocks import Excerpt, Row
 from relight.reports.prose import path, value
 from relight.words.diagnosis import Cause, Constraint, Diagnosis, LogLine
+from relight.words.settings import Repair
 
 _AROUND = 12
 _GUARDS = 3
 _LAST = 6
 _DETAILS = "its details"
 _WHY = "why"
+_ASKS = "asks for the change"
 _FOLLOWING = 2
 _MESSAGE = 4
 """Lines after the one that names an exception that may still be its message."""
@@ -38,10 +40,11 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
     if not lines:
         return None
     line = cause.line if cause else None
+    asks = {e.line for e in diagnosis.details if _asks(e.text, diagnosis.repairs)}
     apart = {e.line for e in diagnosis.details}
-    chosen = sorted({*_nearest(_without(lines, apart), line), *_with_next(apart, lines)})
+    chosen = sorted({*_nearest(_without(lines, apart), line), *_beside(apart - asks, lines), *asks})
     details = _details(cause, lines) if cause else set()
-    said = {**dict.fromkeys(details, _DETAILS), **dict.fromkeys(apart, _WHY)}
+    said = {**dict.fromkeys(details, _DETAILS), **dict.fromkeys(apart, _WHY), **dict.fromkeys(asks, _ASKS)}
     rows = [Row(n, lines[n], _marks(lines[n], note if n == line else said.get(n, ""))) for n in chosen]
     return Excerpt("evidence", _place(diagnosis.log, line or chosen[0]), _with_gaps(rows))
 
@@ -50,9 +53,18 @@ def _without(lines: Mapping[int, str], apart: set[int]) -> Mapping[int, str]:
     return {n: text for n, text in lines.items() if n not in apart}
 
 
-def _with_next(apart: set[int], lines: Mapping[int, str]) -> set[int]:
-    """Return lines with what follows each at once, as far as that is given: the source it is about."""
-    return apart | {n + i for n in apart for i in range(1, _FOLLOWING + 1) if lines.get(n + i, "").strip()}
+def _beside(apart: set[int], lines: Mapping[int, str]) -> set[int]:
+    """Return lines with the source each is about, as far as it is given: what follows at once, or the frame before."""
+    after = {n + i for n in apart for i in range(1, _FOLLOWING + 1) if lines.get(n + i, "").strip()}
+    raised = {n - i for n in apart for i in (1, 2) if _FRAME.match(lines.get(n - 2, "").strip())}
+    return apart | (after - raised if not raised else set()) | raised
+
+
+def _asks(text: str, repairs: Sequence[Repair]) -> bool:
+    """Say whether a line names what a repair made of the failure's own message changes."""
+    names = {name for r in repairs if r.origin == "message" for name in (*r.names, *r.variables)}
+    words = set(re.findall(r"[\w-]+", text))
+    return any(n in words or f"--{n}" in words or f"--{n.replace('-', '_')}" in words for n in names)
 
 
 def _marks(text: str, note: str) -> tuple[tuple[int, int, str], ...]:

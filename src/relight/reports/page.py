@@ -56,7 +56,8 @@ def render(
     elif diagnosis.cause is None:
         lines = _without_cause(diagnosis, around or last, width)
     else:
-        lines = _with_cause(diagnosis, diagnosis.cause, around, settings, width, cut)
+        end = last_lines(diagnosis.log, last or around, cut.line, "the log ends here") if cut else None
+        lines = _with_cause(diagnosis, diagnosis.cause, around, settings, width, end)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -88,19 +89,23 @@ def _cut_off(diagnosis: Diagnosis, cut: Cut, ends: Sequence[LogLine], width: int
 
 
 def _with_cause(
-    diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int, cut: Cut | None
+    diagnosis: Diagnosis, cause: Cause, around: Sequence[LogLine], settings: Settings, width: int, end: Excerpt | None
 ) -> list[str]:
     lines = _two_lines(wrap(f"error[{cause.kind}]: {_headline(cause)}", width, rest="  "), width)
-    shows = evidence(diagnosis, around, note=mark(cause))
     reads = source(diagnosis.constraint) if diagnosis.constraint else None
-    gutter = max(_gutter(shows), _gutter(reads))
-    lines += _set(shows, width, gutter)
-    lines += [f"  {' ' * gutter} |"] if shows and reads else []
-    lines += _set(reads, width, gutter)
-    ends = [f"{diagnosis.log}:{cut.line.line} is where {_CUT}"] if cut else []
+    lines += _excerpts([evidence(diagnosis, around, note=mark(cause)), end, reads], width)
+    ends = [f"{end.place} is where {_CUT}"] if end else []
     for note in (*_notes(diagnosis, cause), *ends, *_source_notes(diagnosis)):
         lines += wrap(note, width, NOTE)
     return [*lines, "", *helps(diagnosis, cause, settings, width)]
+
+
+def _excerpts(parts: Sequence[Excerpt | None], width: int) -> list[str]:
+    """Set excerpts one below the other, their numbers in one column."""
+    there = [part for part in parts if part]
+    gutter = max(map(_gutter, there), default=1)
+    lines = [line for part in there for line in (f"  {' ' * gutter} |", *_set(part, width, gutter))]
+    return lines[1:]
 
 
 def _two_lines(lines: list[str], width: int) -> list[str]:
@@ -116,8 +121,8 @@ def _headline(cause: Cause) -> str:
     return shorten(cause.summary or cause.text or cause.kind, _LONGEST, placeholder=" ...")
 
 
-def _gutter(part: Excerpt | None) -> int:
-    return max((len(str(row.number)) for row in (part.rows if part else ()) if row.number is not None), default=1)
+def _gutter(part: Excerpt) -> int:
+    return max((len(str(row.number)) for row in part.rows if row.number is not None), default=1)
 
 
 def _set(part: Excerpt | None, width: int, gutter: int = 1) -> list[str]:
@@ -137,6 +142,8 @@ def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
 
 def _surety(cause: Cause) -> str:
     """Say how sure the cause is, and where more is told of it."""
+    if cause.kind == _OTHERS and cause.signature:
+        return f"this line only tells that another process died {whole(f'(`relight explain {cause.signature}`)')}"
     more = whole(f"(`relight explain {cause.signature}`)") if cause.signature else "(it is no known failure)"
     return f"{sure(cause.confidence)} sure that this is the cause {more}"
 
