@@ -101,11 +101,8 @@ def _no_help(cause: Cause, width: int) -> list[str]:
 def _done(diagnosis: Diagnosis) -> list[str]:
     """Return what helps beside a change of settings."""
     if diagnosis.action == "person" and diagnosis.next:
-        return [
-            f"if none of these helps, a person has to: {diagnosis.next}"
-            if diagnosis.repairs
-            else f"a person has to: {diagnosis.next}"
-        ]
+        tried = ("", "if that does not help, ", "if none of these helps, ")[min(len(diagnosis.repairs), 2)]
+        return [f"{tried}a person has to: {diagnosis.next}"]
     said = [_ACTIONS[diagnosis.action]] if diagnosis.action in _ACTIONS else []
     return [*said, *([diagnosis.next] if diagnosis.next and diagnosis.action != "change" else [])]
 

@@ -145,7 +145,8 @@ def _surety(cause: Cause) -> str:
     if cause.kind == _OTHERS and cause.signature:
         return f"this line only tells that another process died {whole(f'(`relight explain {cause.signature}`)')}"
     more = whole(f"(`relight explain {cause.signature}`)") if cause.signature else "(it is no known failure)"
-    return f"{sure(cause.confidence)} sure that this is the cause {more}"
+    what = "that this failure came first" if cause.late else "that this is the cause"
+    return f"{sure(cause.confidence)} sure {what} {more}"
 
 
 def _frame(diagnosis: Diagnosis) -> list[str]:
