@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from relight.attempts.clock import epoch
-from relight.hosts.values import HostError, LaunchOrder, Owner, Ran, Status, Stopped
+from relight.hosts.values import HostError, LaunchOrder, NoAnswerError, Owner, Ran, Status, Stopped
 from relight.journal import journal as journal_file
 from relight.journal.files import append_line
 from relight.journal.journal import Journal, events
@@ -125,6 +125,41 @@ def test_a_healthy_server_is_kept_where_the_link_is_lost_as_the_watch_begins(ben
     record = bench.run(book(budget=Budget(attempts=2)))
 
     assert (record.state, len(record.incidents), len(away)) == ("budget", 2, 2)
+
+
+@pytest.mark.parametrize("question", ["status", "list_dir", "listeners"])
+def test_a_host_that_answers_too_late_once_costs_no_run(bench: Bench, question: str) -> None:
+    """A disk that hangs for half a minute, a host at its limit: the server knows nothing of it."""
+    host: Any = bench.scripted(lambda _: healthy())
+    ask = getattr(host, question)
+    late: list[str] = []
+
+    def too_late(*words: Any, **more: Any) -> Any:
+        if host.played and not late:
+            late.append(question)
+            host.clock.advance(20.0)
+            raise NoAnswerError(f"no answer to '{question}' within 20 s", place="box")
+        return ask(*words, **more)
+
+    setattr(host, question, too_late)
+    record = bench.run(book(flags={"model-path": "owner/model", "port": PORT}))
+
+    assert (record.state, len(host.orders), late) == ("healthy", 1, [question])
+
+
+def test_a_host_that_is_reached_and_never_answers_ends_the_run_after_half_an_hour(bench: Bench) -> None:
+    host: Any = bench.scripted(lambda _: healthy())
+    began = host.clock.monotonic()
+
+    def too_late(*_: Any, **__: Any) -> Any:
+        host.clock.advance(20.0)
+        raise NoAnswerError("no answer to 'status' within 20 s", place="box")
+
+    host.status = too_late
+    with pytest.raises(NoAnswerError):
+        bench.run(book())
+
+    assert 1800.0 <= host.clock.monotonic() - began < 2000.0
 
 
 def lost(text: str) -> UnreachableError:

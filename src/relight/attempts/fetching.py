@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relight.hosts.interface import Host
+from relight.hosts.values import HostError
 from relight.words.settings import Settings
 
 LOOK_EVERY = 15.0
@@ -54,8 +55,13 @@ class Fetching:
         """Look, at most every LOOK_EVERY seconds, and say whether it goes on; `now` is monotonic seconds."""
         if self.folder and now - self._looked >= LOOK_EVERY:
             first, before = self._looked < 0, self._size
-            entries = self.host.list_dir(self.folder)
-            self._looked, self._size = now, sum(e.size for e in entries)
+            self._looked = now
+            try:
+                entries = self.host.list_dir(self.folder)
+            except HostError:
+                # A disk that is slow, or that we may not read, tells nothing.
+                return self.goes_on
+            self._size = sum(e.size for e in entries)
             unfinished = any(e.name.endswith(_UNFINISHED) for e in entries)
             self.goes_on = unfinished and not first and self._size > before
         return self.goes_on

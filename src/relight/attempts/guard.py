@@ -8,7 +8,7 @@ from relight.attempts.ranks import Ranks
 from relight.attempts.site import Site
 from relight.attempts.spent import DAY, count_absence
 from relight.attempts.watch import GRACE
-from relight.hosts.values import HttpRequest, Status
+from relight.hosts.values import HttpRequest, NoAnswerError, Status
 from relight.words.attempt import Attempt
 from relight.words.errors import UnreachableError
 
@@ -54,7 +54,7 @@ class Guard:
                     take(self.site, self.attempt.settings)
                     locked = True
                 why = self._look()
-            except UnreachableError as fault:
+            except (UnreachableError, NoAnswerError) as fault:
                 self._wait_for_host(fault)
                 continue
             if why:
@@ -111,7 +111,7 @@ class Guard:
         wrong = verdict.outcome == "sick" and verdict.kind != "hang.health"
         return f"relight: sick: {verdict.kind}: {'; '.join(verdict.notes)}" if wrong else ""
 
-    def _wait_for_host(self, fault: UnreachableError) -> None:
+    def _wait_for_host(self, fault: UnreachableError | NoAnswerError) -> None:
         """Wait until the host can be reached again; the server goes on meanwhile, so that this is no fault of it."""
         clock, pause = self.site.clock, LOOK_EVERY
         began = clock.monotonic()
@@ -121,7 +121,7 @@ class Guard:
             pause = min(pause * 2, AWAY_LONGEST)
             try:
                 self.site.host.status(self.site.attempt_id(self.attempt.n))
-            except UnreachableError as again:
+            except (UnreachableError, NoAnswerError) as again:
                 fault = again
                 continue
             self.failures, self.asked = 0, clock.monotonic()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from relight.attempts.absent import wait_for_host
+from relight.attempts.absent import Absences
 from relight.attempts.actions import Action, Carry, Diagnose, End, Follow, Stop, next_action
 from relight.attempts.busy import busy
 from relight.attempts.carry import carry
@@ -22,7 +22,7 @@ from relight.attempts.start import follow
 from relight.attempts.world import world
 from relight.config.shipped import engine
 from relight.hosts.interface import Host
-from relight.hosts.values import HostError
+from relight.hosts.values import HostError, NoAnswerError
 from relight.journal.journal import Journal
 from relight.planning.plan import next_step, next_win
 from relight.words.attempt import Record, State
@@ -68,6 +68,7 @@ def run(
 
 
 def _loop(site: Site, book: Book) -> Record:
+    absences = Absences(site)
     while True:
         action = next_action(
             site.record, site.order.mode, site.stopped, lambda: plan(site), lambda: win(site), site.died
@@ -80,9 +81,9 @@ def _loop(site: Site, book: Book) -> Record:
             if not (site.order.keep and action.state == "healthy"):
                 return record
             stay(site, book)
-        except UnreachableError as fault:
+        except (UnreachableError, NoAnswerError) as fault:
             # Every action may be repeated; what was begun on the host is taken up again.
-            wait_for_host(site, fault)
+            absences.wait(fault)
             # Whether the cards are still ours is to be seen before anything starts.
             site.beaten = NEVER
 

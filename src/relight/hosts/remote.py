@@ -31,6 +31,7 @@ from relight.hosts.values import (
     Launched,
     LaunchOrder,
     Leftover,
+    NoAnswerError,
     Owner,
     Ran,
     Stat,
@@ -139,7 +140,7 @@ class AgentHost:
             fault.passing = True
             raise fault from error
         except TimeoutError as error:
-            raise HostError(f"no answer to {question!r} within {timeout:.0f} s", place=self.spec.name) from error
+            raise NoAnswerError(f"no answer to {question!r} within {timeout:.0f} s", place=self.spec.name) from error
         if not head["ok"]:
             raise HostError(plain(head["error"]), place=self.spec.name)
         return head.get("value"), data

@@ -19,6 +19,10 @@ class HostError(RelightError):
     """A question that a reachable host could not answer: `text` is what it said, `place` names host and question."""
 
 
+class NoAnswerError(HostError):
+    """A question that a reachable host did not answer in time: it is at its limit, or a disk of it hangs."""
+
+
 @dataclass(frozen=True)
 class HostFacts:
     """What a host says about itself once, when it is reached. Memory and sizes in MiB, None = not readable.
