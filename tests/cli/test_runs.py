@@ -13,7 +13,7 @@ from relight.cli.schema import schema_of
 from relight.journal.journal import Journal
 from relight.words.attempt import Record
 from relight.words.events import Event
-from relight.words.host import HostSpec
+from relight.words.host import HostSpec, SecretSource
 from relight.words.playbook import Playbook
 from relight.words.settings import Settings
 from tests.cli.conftest import Relight
@@ -21,11 +21,12 @@ from tests.cli.conftest import Relight
 AT = "2026-11-29T17:12:03.000Z"
 BOOK = Playbook("demo", path="demo.toml", text='name = "demo"\n[flags]\nmodel-path = "m"\n')
 SECRET = "sk-plantedplantedplanted"
+RTX8 = HostSpec("rtx8", "gpu1")
 
 
-def keep(state: Path, *, at: str = AT, outcome: str = "exhausted") -> str:
+def keep(state: Path, *, at: str = AT, outcome: str = "exhausted", spec: HostSpec = RTX8) -> str:
     """Keep a run with one launch that crashed, and return its id."""
-    with Journal.create(state, playbook=BOOK, specs=[HostSpec("rtx8", "gpu1")], started=at) as journal:
+    with Journal.create(state, playbook=BOOK, specs=[spec], started=at) as journal:
         run = journal.folder.name
         log = journal.folder / "attempts" / "001" / "server.log"
         log.parent.mkdir(parents=True)
@@ -129,6 +130,16 @@ def test_a_log_is_printed_without_control_sequences_and_secrets(relight: Relight
     done = relight("logs")
 
     assert done.out == "first line\nred api_key='***'\nlast line\n"
+
+
+def test_a_log_shows_no_value_of_a_secret_however_it_is_written(
+    relight: Relight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the host has more than the stored copy comes as the server wrote it."""
+    monkeypatch.setenv("WORD", "last line")
+    keep(tmp_path / "state", spec=HostSpec("rtx8", "gpu1", secrets={"MINE": SecretSource("env", "WORD")}))
+
+    assert relight("logs").out.splitlines()[-1] == "***"
 
 
 def test_a_log_in_json_is_one_document(relight: Relight, run: str) -> None:

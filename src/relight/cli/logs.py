@@ -13,6 +13,7 @@ from relight.cli.choose import folder_of, last_launch, record_of
 from relight.cli.options import Common, common, examples
 from relight.cli.output import document, say
 from relight.cli.places import open_spec
+from relight.cli.secrets import known_secrets
 from relight.config.hosts import RESERVED
 from relight.hosts.interface import Host
 from relight.hosts.nodes import node_attempt
@@ -47,7 +48,8 @@ def logs(shared: Common, *, run: str | None, follow: bool, number: int | None, n
     record = record_of(folder)
     attempt = attempt_of(record, number)
     kept = log_of(record, attempt, node)
-    lines = (redact_text(plain(line)) for line in _lines(folder, record, kept, follow=follow))
+    secrets = tuple(value for spec in stored(folder).specs for value in known_secrets(spec))
+    lines = (redact_text(plain(line), secrets) for line in _lines(folder, record, kept, follow=follow))
     if shared.json:
         document({"run": record.run, "attempt": attempt.n, "log": kept.path, "lines": list(lines)})
         return 0
