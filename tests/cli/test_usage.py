@@ -207,6 +207,19 @@ def test_a_missing_secret_is_named_before_anything_is_launched(relight: Relight,
     assert "the variable RELIGHT_TEST_ABSENT, which is missing or empty" in done.err
 
 
+@pytest.mark.parametrize("value", [b"\xff\xfehf", b"hf\0hf"], ids=["not UTF-8", "NUL"])
+def test_a_secret_that_is_no_text_is_wrong_usage_and_not_shown(relight: Relight, tmp_path: Path, value: bytes) -> None:
+    (tmp_path / "token").write_bytes(value)
+    hosts = '[hosts.rtx8]\naddress = "local"\n[hosts.rtx8.secrets]\nHF_TOKEN = "file:token"\n'
+    (tmp_path / "h.toml").write_text(hosts)
+    (tmp_path / "play.toml").write_text(PLAYBOOK)
+
+    done = relight("deploy", "play.toml", "--host", "rtx8", "--hosts", "h.toml")
+
+    assert done.status == 2
+    assert "the value of HF_TOKEN is no text" in done.err
+
+
 def test_a_bug_is_status_70_and_one_document(capfd: pytest.CaptureFixture[str]) -> None:
     assert failed(ZeroDivisionError("by accident"), "json") == 70
 

@@ -69,7 +69,7 @@ def _secret(source: SecretSource, place: str) -> Secret:
             raise UsageError(f"the environment has no {source.where}", place=place, next=f"export {source.where}=...")
         return Secret(value)
     try:
-        return Secret(Path(source.where).expanduser().read_text().strip())
+        return Secret(Path(source.where).expanduser().read_text(encoding="utf-8").strip())
     except OSError as exc:
         fault = f"{source.where}: {exc.strerror}"
         raise UsageError(fault, place=place, next="name a readable file") from exc

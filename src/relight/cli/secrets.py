@@ -36,11 +36,20 @@ def _value(spec: HostSpec, name: str, source: SecretSource) -> str:
         where = f"the variable {source.where}" if source.kind == "env" else f"the file {source.where}"
         then = f"export {source.where}=..." if source.kind == "env" else "write the value into it"
         raise UsageError(f"{name} comes from {where}, which is missing or empty", place=place, next=then)
+    if not _is_text(value):
+        raise UsageError(f"the value of {name} is no text", place=place, next="write it as text in UTF-8")
     return value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_bytes().decode("utf-8", "surrogateescape").strip()
     except OSError:
         return None
