@@ -15,9 +15,11 @@ from relight.diagnosis.match import bounded
 from relight.diagnosis.remedies import repairs_from
 from relight.diagnosis.traceback import Block
 from relight.words.area import Area, Areas
+from relight.words.kinds import family
 from relight.words.settings import Repair
 from relight.words.signature import Signature
 
+ARGS = "args"
 NEVER = {"", "none", "null", "false"}
 """Values with which no flag switches anything on."""
 _WORD = re.compile(r"(?<![\w.-])[a-z]\w+\b(?!\.\w)")
@@ -259,7 +261,7 @@ def _asks_for_what_runs(repair: Repair, owners: Sequence[Area], place: Place) ->
     """Say whether a repair names the very backend whose code the frames show: that would change nothing."""
     inside = [frame for frame in place.frames if any(_any(area.frames, frame) for area in owners)]
     words = [re.escape(value) for value in repair.set.values() if isinstance(value, str) and value]
-    code = [re.compile(rf"/{word}(?:_\w+)?_backend\.py |/{word}_ops/|_runner/{word}\.py ") for word in words]
+    code = [re.compile(rf"/{word}(?:_\w+)?_(?:backend|kernels?)\.py |/{word}_ops/|_runner/{word}\.py ") for word in words]
     return any(regex.search(frame) for regex in code for frame in inside)
 
 
@@ -323,7 +325,8 @@ def ordered(
     if signature is None or signature.generic:
         near = area_repairs(place, facts, version, own)
         return [*near, *(r for r in own if not _repeated(r, near))]
-    if signature.next and not (signature.remedies or place.bare):
+    if (signature.next and not (signature.remedies or place.bare)) or (fit and family(signature.kind) == ARGS):
+        # What the engine refuses before it starts is settled by the flags it names.
         return own
     near = [r for r in area_repairs(place, facts, version) if not _repeated(r, own)]
     behind = BEHIND if own else 0.0

@@ -46,7 +46,7 @@ def repairs_for(
     found = [*stated, *told, *_by_trust(tuple(read), [*guessed, *own])]
     against = refused(text, given) if spoken else {}
     found = [r for r in found if not any(str(value) in against.get(name, ()) for name, value in r.set.items())]
-    return _different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source"))
+    return _agreeing(_different(sorted(found, key=lambda r: r.alters_answers and r.origin == "source")))
 
 
 def _by_trust(read: tuple[Repair, ...], own: list[Repair]) -> list[Repair]:
@@ -70,3 +70,14 @@ def _different(found: Iterable[Repair]) -> tuple[Repair, ...]:
         key = f"{sorted(repair.set.items(), key=str)}{repair.unset}{sorted(repair.set_env.items())}{repair.unset_env}"
         seen.setdefault(key, repair)
     return tuple(seen.values())
+
+
+def _agreeing(found: Iterable[Repair]) -> tuple[Repair, ...]:
+    """Return repairs without those that switch on what one before them leaves away."""
+    away: set[str] = set()
+    kept = []
+    for repair in found:
+        if not any(value is True and name in away for name, value in repair.set.items()):
+            away |= {*repair.unset} - repair.set.keys()
+            kept.append(repair)
+    return tuple(kept)

@@ -1,7 +1,7 @@
 """Repairs for a command line that the argument parser refused."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -9,6 +9,11 @@ from relight.diagnosis.given import Given
 from relight.words.knowledge import Rename
 from relight.words.settings import Repair
 
+WORD = 3
+"""Letters from which on a word says what a value is."""
+TYPED = 0.85
+"""From here on (difflib's ratio) a value is another one with a typing error."""
+MOST = 3
 _FLAG = re.compile(r"(?<!\S)--?([A-Za-z][\w-]*)(?:=(\S+))?")
 
 
@@ -83,9 +88,18 @@ def _other_value(facts: Mapping[str, Any], given: Given) -> list[Repair]:
     if written is None:
         return []
     value, choices = str(facts.get("value", "")), [str(c) for c in facts.get("choices", ())]
-    near = get_close_matches(value, choices, 2, 0.6)
     made = [
-        Repair(set={written: c}, why=f"--{written} allows {c!r}, not {value!r}", origin="message", cost=1) for c in near
+        Repair(set={written: c}, why=f"--{written} allows {c!r}, not {value!r}", origin="message", cost=1)
+        for c in _nearest(value, choices)
     ]
     away = Repair(unset=(written,), why=f"--{written} does not allow {value!r}", origin="message", cost=2)
     return [*made, away]
+
+
+def _nearest(value: str, choices: Sequence[str]) -> list[str]:
+    """Return what may be meant: a typing error mended, then what begins with the same word or has it, then the like."""
+    word = re.split(r"[^a-z0-9]+", value.lower())[0]
+    named = [c for c in choices if len(word) >= WORD and word in c.lower()]
+    alike = sorted(named, key=lambda c: not c.lower().startswith(word))
+    typed, near = (get_close_matches(value, choices, 2, cutoff) for cutoff in (TYPED, 0.6))
+    return list(dict.fromkeys([*typed, *alike, *near]))[:MOST]
