@@ -332,7 +332,7 @@ def ordered(
     behind = BEHIND if own else 0.0
     more = [replace(r, cost=r.cost + behind, doubt=behind) for r in near]
     named = [r for r in more if _said(r, own[:ENOUGH], place)][:1] or _asked_for(more, place)[:1]
-    enough = len(signature.remedies) >= ENOUGH and len(fit) > 1 and place.sure
+    enough = len(signature.remedies) >= ENOUGH and bool(fit) and place.sure
     shown = sorted((r for r in more if r not in named and _shown(r, place)), key=lambda r: r.cost)
     rest = [*doubted, *([] if enough else [r for r in more if r not in [*named, *shown]])]
     if place.bare_carrier and not any(_shown(r, place) for r in fit):
