@@ -261,8 +261,8 @@ def _asks_for_what_runs(repair: Repair, owners: Sequence[Area], place: Place) ->
     """Say whether a repair names the very backend whose code the frames show: that would change nothing."""
     inside = [frame for frame in place.frames if any(_any(area.frames, frame) for area in owners)]
     words = [re.escape(value) for value in repair.set.values() if isinstance(value, str) and value]
-    code = [re.compile(rf"/{word}(?:_\w+)?_(?:backend|kernels?)\.py |/{word}_ops/|_runner/{word}\.py ") for word in words]
-    return any(regex.search(frame) for regex in code for frame in inside)
+    of = "/{0}(?:_\\w+)?_(?:backend|kernels?)\\.py |/{0}_ops/|_runner/{0}\\.py "
+    return any(re.search(of.format(word), frame) for word in words for frame in inside)
 
 
 def area_repairs(
