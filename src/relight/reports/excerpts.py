@@ -33,7 +33,10 @@ def evidence(diagnosis: Diagnosis, around: Iterable[LogLine] = (), *, note: str 
     cause = diagnosis.cause
     # What stands around is as it is in the log; evidence is stripped.
     lines = {e.line: _framed(e.text) for e in (*diagnosis.evidence, *around, *diagnosis.details)}
+    cascade = {e.line for e in diagnosis.cascade}
     if cause and cause.line is not None:
+        # A consequence that is printed first explains nothing.
+        lines = {n: text for n, text in lines.items() if n >= cause.line or n not in cascade}
         lines.setdefault(cause.line, cause.text)
     elif cause and cause.text and not lines:
         return Excerpt("evidence", diagnosis.log, (Row(None, cause.text),))
