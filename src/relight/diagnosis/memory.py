@@ -17,6 +17,8 @@ MARGIN = 0.7
 """GiB kept free beyond what is known to be needed."""
 
 STEP = 0.02
+INSIDE = 0.005
+"""How far inside a bound the fraction stays."""
 MOST = 0.97
 """The largest fraction there is, where nothing else is known."""
 LEAST_POOL = 0.02
@@ -296,7 +298,8 @@ def _lower(facts: Mapping[str, Any], room: Room, more: tuple[float, str] | None)
     lack = max(asked + further - free, 0.0) + MARGIN
     high = room.fraction - lack / room.before
     said = (
-        f"{asked:g} GiB were asked for, {free:g} GiB were free{words}: {lack:.2f} GiB are missing, margin included.",
+        f"{asked:g} GiB were asked for, {free:g} GiB were free{words}: {lack:.2f} GiB are missing, {MARGIN:g} GiB"
+        " to spare included.",
         f"Of {room.before:g} GiB the fraction may fill {room.fraction:g} - {lack:.2f}/{room.before:g} = {high:.3f}"
         " at most.",
     )
@@ -317,7 +320,8 @@ def _with_reserve(found: Sums, extra: float, room: Room) -> Sums:
     aim = found.high - extra / room.before
     if found.floor is not None:
         aim = min(max(aim, found.floor + LEAST_POOL), found.high)
-    said = f"With {round(extra, 2):g} GiB more for what comes after it and to serve with, {aim:.3f}."
+    more = f"With {round(extra, 2):g} GiB more for what comes after it and to serve with, {aim:.3f}"
+    said = f"{more}; a little below it, {_below(aim):g}."
     lost = found.lost + (extra / room.pool if room.pool and room.pool > 0 else 0.0)
     return replace(found, aim=aim, lost=min(lost, 1.0), sentences=(*found.sentences, said))
 
@@ -355,5 +359,10 @@ def _value(found: Sums) -> float | None:
         value = min(found.low + STEP, 0.99)
         return round(value, 3) if found.fraction is None or value > found.fraction else None
     if found.high is not None and found.high > 0.05:
-        return round((found.high if found.aim is None else max(found.aim, 0.05)) - 0.005, 3)
+        return _below(found.high if found.aim is None else found.aim)
     return None
+
+
+def _below(bound: float) -> float:
+    """Return the fraction to take where one has to stay below a bound."""
+    return round(max(bound, 0.05) - INSIDE, 3)

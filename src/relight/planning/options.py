@@ -308,6 +308,6 @@ def _unnamed(name: str, first: str, basis: Basis) -> Option:
     """Return a flag of the playbook for which nobody proposes another value."""
     blamed = next((t for t in basis.lessons if any(c.name == first for c in t.core)), None)
     if blamed is None:
-        return Option(f"--{name}", "excluded", "no failure depends on it")
+        return Option(f"--{name}", "excluded", "no failure so far depends on it")
     known = f"; as it is, what is known fails: {_known(blamed)}" if basis.proof else ""
     return Option(f"--{name}", "excluded", f"no failure proposes another value{known}")

@@ -57,6 +57,7 @@ from relight.words.diagnosis import Cause, Constraint, Diagnosis
 from relight.words.settings import Repair, Settings
 
 _SURE = 0.999
+_KILL, _KILLED, _NO_MEMORY = 9, {"process", "unknown"}, "oom.host"
 _LONGEST = 160
 _SEEN = 0.1
 _RUNGS = {
@@ -350,12 +351,22 @@ def _own_log(node: NodeEnd) -> str:
     return f"`{shorten(node.text, _LONGEST, placeholder=' ...')}`{kind}"
 
 
+def _ended(attempt: Attempt) -> str:
+    """Return how the process ended, and whose doing a kill mostly is."""
+    said, how = ended_by(attempt.exit), attempt.exit
+    cause = attempt.diagnosis.cause if attempt.diagnosis else None
+    if attempt.outcome != "crashed" or how is None or how.signal != _KILL or cause is None:
+        return said
+    killed = cause.family in _KILLED or cause.kind == _NO_MEMORY
+    return said if killed else f"{said}: an engine ends all its processes so once one of them failed"
+
+
 def _facts(attempt: Attempt) -> list[Block]:
     logs = attempt.logs or ((attempt.log,) if attempt.log else ())
     seen = lane(attempt)
     rows = (
         ("phases", _phases(seen)),
-        ("process", ended_by(attempt.exit)),
+        ("process", _ended(attempt)),
         ("peak", f"{peak(seen) / 1024:.1f} GiB at most were in use on the fullest card" if peak(seen) else ""),
         ("answers", "can differ from those of the settings asked for" if attempt.alters_answers else ""),
         ("log" if len(logs) == 1 else "logs", ", ".join(logs)),

@@ -108,7 +108,8 @@ def _framed(text: str) -> str:
 def _nearest(lines: Mapping[int, str], line: int | None) -> list[int]:
     """Keep an excerpt readable: the lines nearest to the cause, in order."""
     middle = line if line is not None else max(lines)
-    return sorted(sorted(_together(lines, middle), key=lambda n: abs(n - middle))[:_AROUND])
+    there = sorted(_together(lines, middle), key=lambda n: (not middle <= n <= middle + _MESSAGE, abs(n - middle)))
+    return sorted(there[:_AROUND])
 
 
 def _together(lines: Mapping[int, str], middle: int) -> list[int]:

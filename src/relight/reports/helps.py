@@ -31,7 +31,7 @@ _TEACH = "to teach relight this failure, make a signature of its line:"
 _NO_HELP = "no change of settings is known to help here"
 _INDENT = " " * 8
 _TELLING_ORIGINS = {"message", "source", "memory"}
-_SEVERAL = "try these one at a time, in this order:"
+_TOGETHER = " (all lines of one together)"
 
 
 def get_the_rest(said: str, width: int) -> list[str]:
@@ -59,7 +59,8 @@ def _repairs(diagnosis: Diagnosis, settings: Settings, width: int) -> list[str]:
     mending = shown_repairs(diagnosis)
     if len(mending) == 1:
         return _repair(mending[0], settings, width, "help: ")
-    lines = wrap(_SEVERAL, width, "help: ") if mending else []
+    together = _TOGETHER if any(len(_changed(r, settings)) > 1 for r in mending) else ""
+    lines = wrap(f"try these one at a time{together}, in this order:", width, "help: ") if mending else []
     for number, repair in enumerate(mending, 1):
         lines += _repair(repair, settings, width, f"  {number}. ")
     more = sum(not r.telling for r in diagnosis.repairs) - len(mending)
@@ -123,6 +124,12 @@ def _weighed(repair: Repair) -> list[str]:
     said += ["less likely to help"] if repair.doubt else []
     said += ["confirmed by the host's own validation"] if repair.confirmed else []
     return said + ([f"from {origin(repair.origin)}"] if repair.origin in _TELLING_ORIGINS else [])
+
+
+def _changed(repair: Repair, settings: Settings) -> list[str]:
+    """Return the lines that the edits of a repair take, all that only goes in one."""
+    told = lines_of(edits_of(repair, settings))
+    return [line for line in told if not line.startswith(GONE)] + ["" for line in told if line.startswith(GONE)][:1]
 
 
 def _edits(edits: Sequence[Edit], width: int, *, known: bool) -> list[str]:

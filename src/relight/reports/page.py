@@ -23,6 +23,7 @@ _LATE = (
     "and the kernel at fault may be any that ran before"
 )
 _NO_LOG = "this looks like no log of SGLang: it is"
+_NO_COMMAND = "the log shows neither the command it was started with nor the engine's version"
 _TAKES = {
     "TOML": "`relight playbook check {file}` checks a playbook or a signature, `relight check PLAYBOOK --host NAME` "
     "a deployment; to diagnose, name the server's log",
@@ -95,7 +96,7 @@ def _with_cause(
     reads = source(diagnosis.constraint) if diagnosis.constraint else None
     lines += _excerpts([evidence(diagnosis, around, note=mark(cause)), end, reads], width)
     ends = [f"{end.place} is where {_CUT}"] if end else []
-    for note in (*_notes(diagnosis, cause), *ends, *_source_notes(diagnosis)):
+    for note in (*_notes(diagnosis, cause), *ends, *_source_notes(diagnosis), *_started(diagnosis, settings)):
         lines += wrap(note, width, NOTE)
     return [*lines, "", *helps(diagnosis, cause, settings, width)]
 
@@ -138,6 +139,15 @@ def _notes(diagnosis: Diagnosis, cause: Cause) -> list[str]:
         many = count(len(diagnosis.cascade), "other line is", "other lines are")
         notes.append(f"{many} a consequence, not the cause (first: {diagnosis.log}:{first.line})")
     return [*notes, *_frame(diagnosis), *diagnosis.memory]
+
+
+def _started(diagnosis: Diagnosis, settings: Settings) -> list[str]:
+    """Say which engine it was, and that the command is not known where changes of it are proposed."""
+    engine = diagnosis.engine
+    known = [f"the log is of {engine.name} {engine.version}"] if engine and engine.version else []
+    if settings.flags or not any(r.unset or r.set for r in diagnosis.repairs):
+        return known
+    return [*known, "it does not show the command it was started with" if known else _NO_COMMAND]
 
 
 def _surety(cause: Cause) -> str:

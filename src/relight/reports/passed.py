@@ -23,6 +23,8 @@ _NUMBER = re.compile(r"\d+")
 
 def passed_over(repair: Repair, attempt: Attempt, record: Record, taken: Sequence[Repair]) -> str:
     """Return why a repair of `attempt` was not made; `taken` are those of its repairs that were."""
+    if repair.telling:
+        return f"{PASSED}: it mends nothing, but shows which kernel fails"
     against = known_against(repair, attempt, record)
     if against:
         return f"{PASSED}: {against}"
