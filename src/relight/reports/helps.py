@@ -27,6 +27,10 @@ _ELSEWHERE: Mapping[str, str] = {
     "engine": "no setting is known to help; look for this message among the issues of the engine's project, "
     "or try another version of it",
 }
+_BUG = (
+    "a setting only gets around a bug of the engine: look for this message among the issues of its project, "
+    "or try another version of it"
+)
 _TEACH = "to teach relight this failure, make a signature of its line:"
 _NO_HELP = "no change of settings is known to help here"
 _INDENT = " " * 8
@@ -47,6 +51,8 @@ def helps(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
     for step in [r for r in diagnosis.repairs if r.telling][:_MOST_TELLING]:
         lines += _telling(step, settings, width)
     lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
+    if cause.family == "engine" and shown_repairs(diagnosis) and not diagnosis.next:
+        lines += wrap(_BUG, width, "help: ")
     if not cause.fingerprint:
         lines += _of_silence(diagnosis, width)
     elif cause.kind == "unknown" or not cause.signature:
