@@ -16,7 +16,7 @@ class Blamed:
 
     `terms` fail; `beside` was there each time and is not known to matter; `ways` are changes that were proposed and
     not tried, so the condition says nothing of settings with one of them. `past` got past the failure by changing
-    `terms`.
+    one of `terms`, or by a change that they say was not made.
     """
 
     terms: tuple[Term, ...]
@@ -38,11 +38,15 @@ def blamed(nogood: Nogood, record: Record, reached: Mapping[int, tuple[bool, int
     if not seen or nogood.hard or nogood.fails is not None or all(was_read(a) for a in seen):
         return Blamed(terms, (), ways)
     past = [a for a in record.attempts if _is_past(a, seen, reached)]
-    changed = [(a, [t for t in terms if _differs(t, seen[-1], a)]) for a in past]
+    # What got past with a way belongs to the condition: without that it fails.
+    went = [t for t in open_ if t not in ways and any(_has(t, a) for a in past)]
+    changed = [(a, [t for t in terms if _differs(t, seen[-1], a)] + [t for t in went if _has(t, a)]) for a in past]
     least = min((pair for pair in changed if pair[1]), key=lambda pair: len(pair[1]), default=None)
+    bounds = [t for t in terms if t.op in _BOUNDS]
     if least:
-        return _apart(terms, [t for _, some in changed for t in some], ways, least[0])
-    return _apart(terms, [t for t in terms if t.op in _BOUNDS] or terms, ways)
+        found = [t for _, some in changed for t in some]
+        return _apart((*terms, *went), [*found, *(bounds if went else ())], ways, least[0])
+    return _apart(terms, bounds or terms, ways)
 
 
 def _has(way: Term, attempt: Attempt) -> bool:
@@ -63,6 +67,9 @@ def _is_past(attempt: Attempt, seen: Sequence[Attempt], reached: Mapping[int, tu
 
 
 def _differs(term: Term, failed: Attempt, other: Attempt) -> bool:
+    number = other.settings.flags.get(term.name)
+    if term.op in _BOUNDS and isinstance(number, int | float):
+        return number > term.value if term.op == "<=" else number < term.value
     one, two = ((a.settings.env if term.env else a.settings.flags) for a in (failed, other))
     return (term.name in one, one.get(term.name)) != (term.name in two, two.get(term.name))
 
