@@ -69,7 +69,7 @@ def _is_past(attempt: Attempt, seen: Sequence[Attempt], reached: Mapping[int, tu
 def _differs(term: Term, failed: Attempt, other: Attempt) -> bool:
     number = other.settings.flags.get(term.name)
     if term.op in _BOUNDS and isinstance(number, int | float):
-        return number > term.value if term.op == "<=" else number < term.value
+        return bool(number > term.value if term.op == "<=" else number < term.value)
     one, two = ((a.settings.env if term.env else a.settings.flags) for a in (failed, other))
     return (term.name in one, one.get(term.name)) != (term.name in two, two.get(term.name))
 

@@ -21,6 +21,7 @@ _ACTIONS = {
 _MOST_REPAIRS = 4
 _MOST_TELLING = 2
 _OTHERS = "comm.peer_died"
+_ENVIRONMENT = "env"
 _ELSEWHERE: Mapping[str, str] = {
     _OTHERS: "the cause stands elsewhere: diagnose the log of the rank or host that died first, "
     "or read what came before this log begins",
@@ -47,10 +48,12 @@ def helps(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
     """Return what to do next; no page of a failure is without it."""
     # What a person knows better than any remedy (which address, which size) comes before the remedies.
     lines = wrap(diagnosis.next, width, "help: ") if diagnosis.next and diagnosis.action == "change" else []
-    lines += _repairs(diagnosis, settings, width)
+    foremost = cause.family == _ENVIRONMENT and diagnosis.action == "person" and bool(diagnosis.next)
+    lines += wrap(f"a person has to: {diagnosis.next}", width, "help: ") if foremost else []
+    lines += _repairs(diagnosis, settings, width, until=foremost)
     for step in [r for r in diagnosis.repairs if r.telling][:_MOST_TELLING]:
         lines += _telling(step, settings, width)
-    lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")]
+    lines += [line for said in _done(diagnosis) for line in wrap(said, width, "help: ")] if not foremost else []
     if cause.family == "engine" and shown_repairs(diagnosis) and not diagnosis.next:
         lines += wrap(_BUG, width, "help: ")
     if not cause.fingerprint:
@@ -60,13 +63,17 @@ def helps(diagnosis: Diagnosis, cause: Cause, settings: Settings, width: int) ->
     return lines or _no_help(cause, width)
 
 
-def _repairs(diagnosis: Diagnosis, settings: Settings, width: int) -> list[str]:
-    """Return the changes that may mend the failure, numbered in the order to try them where there are several."""
+def _repairs(diagnosis: Diagnosis, settings: Settings, width: int, *, until: bool = False) -> list[str]:
+    """Return the changes that may mend the failure, numbered in the order to try them where there are several.
+
+    With `until` they only get around it.
+    """
     mending = shown_repairs(diagnosis)
     if len(mending) == 1:
-        return _repair(mending[0], settings, width, "help: ")
+        return _repair(mending[0], settings, width, "help: until then: " if until else "help: ")
     together = _TOGETHER if any(len(_changed(r, settings)) > 1 for r in mending) else ""
-    lines = wrap(f"try these one at a time{together}, in this order:", width, "help: ") if mending else []
+    first = "until then these may get around it," if until else "try these"
+    lines = wrap(f"{first} one at a time{together}, in this order:", width, "help: ") if mending else []
     for number, repair in enumerate(mending, 1):
         lines += _repair(repair, settings, width, f"  {number}. ")
     more = sum(not r.telling for r in diagnosis.repairs) - len(mending)
@@ -120,7 +127,7 @@ def _repair(repair: Repair, settings: Settings, width: int, first: str) -> list[
     edits = (settings.flags and edits_of(_without_missing(repair, settings), settings)) or edits
     said = repair.why or "change this"
     lines = [*wrap(said, width, first), *_edits(edits, width, known=bool(settings.flags))]
-    return lines + wrap("; ".join(_weighed(repair)), width, " " * len(first))
+    return lines + wrap("; ".join(_weighed(repair)), width, " " * min(len(first), len("help: ")))
 
 
 def _weighed(repair: Repair) -> list[str]:

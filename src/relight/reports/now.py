@@ -17,7 +17,7 @@ from relight.reports.steps import asked_of
 from relight.reports.unmoved import unmoved
 from relight.reports.verdict import AND_NEXT, furthest, last_launch, out_of_time
 from relight.reports.world import stand_in, with_variants
-from relight.words.attempt import Attempt, Record
+from relight.words.attempt import SHORT_POOL, Attempt, Record
 from relight.words.settings import Repair
 
 _LONGEST = 240
@@ -68,6 +68,7 @@ def _healthy(record: Record) -> list[Block]:
     final = healthy_attempt(record)
     if final:
         blocks += [_altered(change, record) for change in final.changes if change.alters_answers]
+        blocks += [Para(sentence(note), tone="warn") for note in final.judged if note.startswith(SHORT_POOL)]
         blocks += [*_differs(diff(asked_of(record), final.settings)), *_unproven(record)]
     return blocks
 
@@ -106,7 +107,11 @@ def _altered(change: Repair, record: Record) -> Block:
 def _differs(edits: tuple[Edit, ...]) -> list[Block]:
     if not edits:
         return []
-    return [Para(("To start there next time, put what was changed (named at the top) into the playbook.",))]
+    said = (
+        "The next run of this playbook there begins with these settings. To ask for them yourself, put what was "
+        "changed (named at the top) into it."
+    )
+    return [Para((said,))]
 
 
 def _unproven(record: Record) -> list[Block]:

@@ -22,6 +22,8 @@ State: TypeAlias = Literal[
     "interrupted",
     "replaced",
 ]
+SHORT_POOL = "the pool holds"
+"""How the note of a sound server begins that holds less than one request of full length."""
 OptionStatus: TypeAlias = Literal["tried", "excluded", "rejected", "protected", "untried"]
 
 

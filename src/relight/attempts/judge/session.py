@@ -14,6 +14,7 @@ from relight.attempts.judge.book import Book
 from relight.attempts.judge.facts import Facts, learn, measure
 from relight.attempts.judge.figures import accepted, figures, first_token, rate
 from relight.attempts.judge.verdict import Verdict, judge, standing
+from relight.words.attempt import SHORT_POOL
 from relight.words.playbook import Health
 
 RETRIES = 2
@@ -87,9 +88,7 @@ def _small(facts: Facts) -> tuple[str, ...]:
     pool, context = facts.pool, facts.context_length
     if not pool or not context or pool >= context:
         return ()
-    return (
-        f"the pool holds {pool} tokens, the context is {context}: a request longer than the pool is refused or cut",
-    )
+    return (f"{SHORT_POOL} {pool} tokens, the context is {context}: a request longer than the pool is refused or cut",)
 
 
 def _until_ready(talk: Talk) -> Generator[Ask, Got, Got]:
