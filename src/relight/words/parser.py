@@ -55,6 +55,10 @@ class HostParser:
             out[flag.dest] = (*out.get(flag.dest, ()), flag)
         return out
 
+    @cached_property
+    def _matched(self) -> dict[str, tuple[ParserFlag, ...]]:
+        return {}
+
     def __iter__(self) -> Iterator[ParserFlag]:
         return iter(self.flags)
 
@@ -74,8 +78,10 @@ class HostParser:
         exact = self.find(name)
         if exact:
             return (exact,)
-        found = {f.name: f for n, f in self._by_name.items() if n.startswith(name)}
-        return tuple(found.values())
+        if name not in self._matched:
+            found = {f.name: f for n, f in self._by_name.items() if n.startswith(name)}
+            self._matched[name] = tuple(found.values())
+        return self._matched[name]
 
     def resolve(self, name: str) -> ParserFlag | None:
         """Return the one option that `name` means, abbreviations included, else None."""
