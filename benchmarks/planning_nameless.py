@@ -1,7 +1,7 @@
 """Measure how soon the planner finds its way out of failures nobody can name, and what that gives up.
 
-Run: `python benchmarks/planning_nameless.py [--spaces 100] [--levers 7]`. The logs are told to the real diagnosis.
-Exit status 1 if a bar is missed.
+Run: `python benchmarks/planning_nameless.py [--spaces 100] [--levers 7] [--first 0]`. Exit status 1 if a bar is missed.
+The logs are told to the real diagnosis.
 """
 
 import argparse
@@ -69,10 +69,12 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--spaces", type=int, default=100)
     options.add_argument("--levers", type=int, default=7)
+    options.add_argument("--first", type=int, default=0, help="the first seed: other spaces than those of the bars")
     given = options.parse_args()
-    seven = [played(nameless(seed, given.levers)) for seed in range(given.spaces)]
-    often = [played(nameless(1000 + seed, given.levers, often=True)) for seed in range(given.spaces)]
-    many = [played(nameless(2000 + seed)) for seed in range(given.spaces)]
+    seeds = range(given.first, given.first + given.spaces)
+    seven = [played(nameless(seed, given.levers)) for seed in seeds]
+    often = [played(nameless(1000 + seed, given.levers, often=True)) for seed in seeds]
+    many = [played(nameless(2000 + seed)) for seed in seeds]
     print(f"{'':44}{'healthy':>9}{'median':>8}{'p90':>6}{'max':>6}{'kept':>8}{'of best':>9}")
     _rows(f"{given.levers} levers, any at fault", seven)
     _rows(f"{given.levers} levers, the usual ones", often)

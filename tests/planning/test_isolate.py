@@ -213,3 +213,17 @@ def test_once_every_lever_was_off_in_vain_halves_of_them_are_not_tried() -> None
     assert len(all_off) >= 2
     assert attempts[all_off[0]].choice["attention"] != attempts[all_off[1]].choice["attention"]
     assert not any(len(off(a)) > 1 for a in attempts[all_off[0] + 1 : all_off[1]])
+
+
+@pytest.mark.parametrize("guilty", ["moe-runner-backend", "mamba-scheduler-strategy"])
+def test_what_is_set_beside_the_levers_is_found_to_blame_without_a_word_and_every_lever_is_kept(guilty: str) -> None:
+    book = replace(BOOK, flags={**BOOK.flags, "moe-runner-backend": "x", "mamba-scheduler-strategy": "extra_buffer"})
+
+    def engine(candidate: Candidate) -> Diagnosis | None:
+        return unnamed() if guilty in candidate.settings.flags else None
+
+    attempts, _ = played(book, engine, WITH_AREAS)
+
+    assert len(attempts) <= 12
+    assert off(attempts[-1]) == set()
+    assert [r.unset for r in attempts[-1].changes] == [(guilty,)]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from relight.planning.ground import Node
 from relight.planning.history import History
 from relight.planning.idle import Idle
-from relight.planning.isolate import Isolation
+from relight.planning.isolate import isolation_of
 from relight.planning.lessons import SUSPECTED, Lesson
 from relight.planning.names import View
 from relight.planning.options import in_short, never_made
@@ -60,7 +60,7 @@ def choose(history: History, lessons: Sequence[Lesson]) -> Choice:
 
 def _isolated(history: History, active: Sequence[Lesson]) -> Choice:
     """Return settings without a set of suspects, where a failure names nothing."""
-    isolation = Isolation(history)
+    isolation = isolation_of(history)
     lessons = [t for t in active if not isolation.taught(t)]
     for node in isolation.sets:
         search = Search(history, lessons)

@@ -17,17 +17,20 @@ from typing import TypeAlias
 from relight.planning.ground import Node
 from relight.planning.history import History, reached
 from relight.planning.lessons import Lesson
+from relight.planning.reference import known_to_work
 from relight.planning.suspects import Cure, Suspect, names_nothing, suspects_of
 from relight.words.attempt import Attempt
 
-LAUNCH = 0.2
-"""What a launch may cost, in levers of the least worth: of two that are cheap one is not given up for nothing."""
-LAUNCH_TOGETHER = 0.45
+LAUNCH = 0.22
+"""What a launch may cost, in levers of middling worth; of few levers, in the cheapest: none is given up for nothing."""
+LAUNCH_TOGETHER = 0.25
 """The same, in levers of middling worth, once no suspect can be to blame alone: then there are many ways."""
 LEAST_WORTH = 0.25
 """Of the middling worth: what is worth less than this says nothing about what a launch is worth."""
 PAIR = 0.2
-"""How much less likely two are to blame than one."""
+"""How much less likely two are to blame, each by itself, than one."""
+TOGETHER = 0.5
+"""How much less likely two are to blame that fail only together than one."""
 NOTHING = 0.1
 """How likely, beside all suspects, none of them is to blame."""
 BESIDE = 4.0
@@ -38,7 +41,8 @@ FEW = 6
 """Fewer suspects are tried one by one."""
 FEW_OF_THE_SICK = 3
 MANY = 7
-"""Going through fewer one by one takes few launches, so that one is worth less."""
+"""Going through fewer one by one takes few launches, so that one is worth less. After so many launches in vain what the
+playbook sets beside the levers is suspected too."""
 Guilt: TypeAlias = tuple[int, ...]
 
 
@@ -56,9 +60,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Isolation:
-    """The failures of a run that name nothing, and the suspects."""
+    """The failures of a run that name nothing, and the suspects; with `base` also what is set beside the levers."""
 
     history: History
+    base: bool = False
     _weights: dict[int, float] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -71,7 +76,7 @@ class Isolation:
 
     @cached_property
     def _all(self) -> tuple[Suspect, ...]:
-        return suspects_of(self.history, [a for group in self._groups.values() for a in group])
+        return suspects_of(self.history, [a for group in self._groups.values() for a in group], base=self.base)
 
     @cached_property
     def _suspects(self) -> tuple[Suspect, ...]:
@@ -89,8 +94,21 @@ class Isolation:
     @cached_property
     def _cases(self) -> list[Case]:
         """Return the failures some suspect may be to blame for."""
-        cases = [self._case(group) for group in self._groups.values()]
-        return [case for case in cases if case.guilts]
+        return [case for case in self._every if case.guilts]
+
+    @cached_property
+    def _every(self) -> list[Case]:
+        return [self._case(group) for group in self._groups.values()]
+
+    @property
+    def failures(self) -> int:
+        """Return how many launches failed that way."""
+        return sum(map(len, self._groups.values()))
+
+    @property
+    def explains(self) -> bool:
+        """Say whether the suspects may be to blame for every failure."""
+        return all(case.guilts for case in self._every)
 
     @cached_property
     def _guilts(self) -> list[tuple[Guilt, float]]:
@@ -133,7 +151,7 @@ class Isolation:
     def sets(self) -> Iterator[Node]:
         """Yield the settings to launch next, what is worth most first; none where no suspect is left."""
         start = self.history.ground.start
-        if start is None or not self._groups or len(self._suspects) < self._few or not self._cases:
+        if start is None or self.too_few or not self._cases:
             return
         weighed = {made: self._weighed(made) for made in map(self._improved, self._seeds())}
         for made in sorted((m for m in weighed if isfinite(weighed[m])), key=lambda m: weighed[m]):
@@ -185,9 +203,22 @@ class Isolation:
         return self._weights[made]
 
     @property
-    def _few(self) -> int:
-        """Return how many suspects are worth it: fewer where a server was up, since much is proposed for that."""
-        return FEW_OF_THE_SICK if self.history.failures[-1].outcome == "sick" else FEW
+    def altering_left(self) -> bool:
+        """Say whether a repair that was proposed and alters answers was not tried yet."""
+        left = [s for s in self._all if s.alters]
+        return any(not self._was_made(cure) for s in left for cure in s.cures)
+
+    def _was_made(self, cure: Cure) -> bool:
+        tried = (a for group in self._groups.values() for a in group)
+        return any(cure.made(a, self.history.view(a), self.history.ground) for a in tried)
+
+    @property
+    def too_few(self) -> bool:
+        """Say whether the suspects are tried one by one: fewer where a server was up, since much is proposed then."""
+        if not self._groups:
+            return True
+        few = FEW_OF_THE_SICK if self.history.failures[-1].outcome == "sick" else FEW
+        return len(self._suspects) < few
 
     @cached_property
     def _price(self) -> float:
@@ -196,17 +227,32 @@ class Isolation:
         if not alone:
             return LAUNCH_TOGETHER * mean(worth)
         few = min(1.0, len(self._suspects) / MANY) ** 4
-        return few * LAUNCH * max(min(worth), LEAST_WORTH * median(worth))
+        cheap = max(min(worth), LEAST_WORTH * median(worth))
+        return few * LAUNCH * (mean(worth) if len(worth) >= MANY else cheap)
+
+
+def isolation_of(history: History) -> Isolation:
+    """Return the isolation of a run: of the levers first, of all that is set once they hardly can be all of it.
+
+    Where settings are known to work, the way back to those is shorter. What was proposed and alters answers comes
+    first.
+    """
+    levers = Isolation(history)
+    enough = levers.failures < MANY and levers.explains
+    if enough or levers.too_few or levers.altering_left or known_to_work(history) is not None:
+        return levers
+    return Isolation(history, base=True)
 
 
 def _guilts(suspects: Sequence[Suspect]) -> Iterator[tuple[Guilt, float]]:
-    """Yield who may be guilty: each suspect, each two of them, and all."""
+    """Yield who may be guilty: each suspect, each two of them, each by itself or together, and all."""
     total = sum(s.odds for s in suspects)
     for suspect in suspects:
         yield from (((bits,), odds) for bits, odds in suspect.guilts)
     for one, other in combinations(suspects, 2):
         for (a, p), (b, q) in product(one.guilts, other.guilts):
             yield (a, b), PAIR * p * q / total
+            yield (a | b,), TOGETHER * p * q / total
     yield tuple(s.cures[-1].bit for s in suspects), PAIR * PAIR
 
 

@@ -90,9 +90,14 @@ def _difference(ours: Settings, theirs: Settings, ground: Ground) -> Repair:
     )
 
 
+def known_to_work(history: History) -> Settings | None:
+    """Return settings that were healthy in an earlier run, or else the playbook's fallback."""
+    return history.ground.world.known_good or _fallback(history.ground)
+
+
 def suspects_halved(history: History) -> Iterator[Node]:
     """Yield, after a failure nobody could name, settings that go halfway back to those known to work."""
-    last, good = history.last, history.ground.world.known_good or _fallback(history.ground)
+    last, good = history.last, known_to_work(history)
     if last is None or good is None or last not in history.failures or _named(last, history.ground):
         return
     suspects = _suspects(last, good, history)

@@ -1,10 +1,10 @@
 """What may be to blame for a failure that names nothing, how likely it is, and what takes it away."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from relight.planning import terms
+from relight.planning import moves, terms
 from relight.planning.cards import lacking
 from relight.planning.ground import WEIGHT, Ground, Node
 from relight.planning.history import History
@@ -20,6 +20,8 @@ BLAMED = 2.0
 """So much likelier is what failures of the kind are blamed on."""
 OWN = 24.0
 """So much likelier is what the failure's own signature would change: its remedies are for this very failure."""
+BESIDE_LEVERS = 0.25
+"""How likely what is set beside the levers is to blame, all of it, in shares of how likely the other suspects are."""
 SAID = frozenset({"message", "source", "memory"})
 MEMORY = "oom"
 
@@ -82,15 +84,34 @@ def names_nothing(attempt: Attempt, ground: Ground) -> bool:
     return not said and cause.family != MEMORY and (blind or not (cause.blames or cause.blames_env))
 
 
-def suspects_of(history: History, attempts: Sequence[Attempt]) -> tuple[Suspect, ...]:
-    """Return what may be to blame for the failures of `attempts`: levers, and what their repairs would change."""
+def suspects_of(history: History, attempts: Sequence[Attempt], *, base: bool = False) -> tuple[Suspect, ...]:
+    """Return what may be to blame for the failures of `attempts`: levers, and what their repairs would change.
+
+    With `base` also every flag and variable of the playbook that may be taken back.
+    """
     ground, cause = history.ground, _cause(attempts[-1])
     bits = iter(range(10_000))
     levers = [_lever(i, cause, ground, bits) for i in range(len(ground.levers))]
     groups: dict[frozenset[str], list[Repair]] = {}
     for repair in _repairs(history, attempts):
         groups.setdefault(repair.names | repair.variables, []).append(repair)
-    return tuple(s for s in (*levers, *(_changed(rs, cause, ground, bits) for rs in groups.values())) if s.cures)
+    found = tuple(s for s in (*levers, *(_changed(rs, cause, ground, bits) for rs in groups.values())) if s.cures)
+    return (*found, *_given(found, groups.keys(), cause, ground, bits)) if base else found
+
+
+def _given(
+    others: Iterable[Suspect],
+    known: Container[frozenset[str]],
+    cause: Cause | None,
+    ground: Ground,
+    bits: Iterator[int],
+) -> tuple[Suspect, ...]:
+    """Return what the playbook sets beside the levers, all of it together as likely to blame as a few of `others`."""
+    new = [r for r in _unsettings(ground) if r.names | r.variables not in known]
+    found = [_changed([r], cause, ground, bits) for r in new]
+    all_of_them = sum(s.odds for s in found) or 1.0
+    share = BESIDE_LEVERS * sum(s.odds for s in others) / all_of_them
+    return tuple(replace(s, odds=s.odds * share) for s in found)
 
 
 def _lever(lever: int, cause: Cause | None, ground: Ground, bits: Iterator[int]) -> Suspect:
@@ -128,17 +149,24 @@ def _own(repair: Repair, cause: Cause | None, ground: Ground) -> bool:
 
 def _repairs(history: History, attempts: Sequence[Attempt]) -> Iterator[Repair]:
     """Yield the repairs proposed for failures that may be made, change something and undo no lever."""
-    ground, start = history.ground, history.ground.start
+    ground = history.ground
     proposed = [r for a in attempts if a.diagnosis for r in a.diagnosis.repairs]
-    seen: list[Repair] = []
-    for repair in proposed if start is not None else ():
-        if repair in seen or ground.guard.refusal(repair):
-            continue
-        seen.append(repair)
-        touched = ground.touched(Node((), (repair,)))
-        undone = start is None or ground.lost(start, touched) > ground.lost(start, {})
-        if not undone and start and terms.not_done(repair, ground.view(start), ground.names) is not None:
-            yield repair
+    new = (r for i, r in enumerate(proposed) if r not in proposed[:i])
+    yield from (r for r in new if ground.guard.refusal(r) == "" and _undoes_none(r, ground))
+
+
+def _unsettings(ground: Ground) -> Iterator[Repair]:
+    """Yield the repairs that take back what the playbook sets beside the levers."""
+    found = moves.unsettings(ground.view(ground.start), ground) if ground.start else ()
+    yield from (r for r in found if _undoes_none(r, ground))
+
+
+def _undoes_none(repair: Repair, ground: Ground) -> bool:
+    """Say whether a repair changes what is asked for, and undoes no lever of it."""
+    start = ground.start
+    if start is None or ground.lost(start, ground.touched(Node((), (repair,)))) > ground.lost(start, {}):
+        return False
+    return terms.not_done(repair, ground.view(start), ground.names) is not None
 
 
 def _odds(names: Iterable[str], cause: Cause | None, ground: Ground) -> float:
