@@ -83,14 +83,20 @@ def cut(own: set[int], until: Until) -> None:
     until(lambda: not Path(f"/proc/{agent}/stat").exists() or " Z " in Path(f"/proc/{agent}/stat").read_text())
 
 
-def test_a_link_that_is_made_again_takes_the_lock_with_it(host_at: Make, until: Until) -> None:
+def cut_with_a_lock(host_at: Make, until: Until) -> tuple[AgentHost, AgentHost]:
+    """Return a host that locked a card and whose agent is gone since, and another link to the same machine."""
     second = host_at()
     second.connect()
     before = agents()
     first = host_at()
     first.lock(ME, gpus=(0,), port=None)
-
     cut(agents() - before, until)
+    return first, second
+
+
+def test_a_link_that_is_made_again_takes_the_lock_with_it(host_at: Make, until: Until) -> None:
+    first, second = cut_with_a_lock(host_at, until)
+
     first.gpus()
     (held,) = second.lock(YOU, gpus=(0,), port=None)
 
@@ -102,12 +108,7 @@ def test_a_link_that_is_made_again_takes_the_lock_with_it(host_at: Make, until: 
 def test_nothing_is_launched_on_cards_that_somebody_took_while_the_link_was_away(
     host_at: Make, engine: dict[str, str], until: Until
 ) -> None:
-    second = host_at()
-    second.connect()
-    before = agents()
-    first = host_at()
-    first.lock(ME, gpus=(0,), port=None)
-    cut(agents() - before, until)
+    first, second = cut_with_a_lock(host_at, until)
     second.unlock(ME)
     second.lock(YOU, gpus=(0,), port=None)
     order = LaunchOrder("run-a.1", ["--stay"], env=engine, module="engine", run="run-a")
