@@ -138,11 +138,11 @@ def _helped(history: History) -> Iterator[Repair]:
         for repair in (r for r in proposed if not r.gives_up):
             wanted = key(attempt.settings.changed(repair), history.ground.world.parser)
             tries = [a for a in (*history.tried.get(wanted, ()), *history.healthy) if history.key(a) == wanted]
-            if any(_got_past(attempt, later, history) for later in tries):
+            if any(_went_further(attempt, later, history) for later in tries):
                 yield repair
 
 
-def _got_past(attempt: Attempt, later: Attempt, history: History) -> bool:
+def _went_further(attempt: Attempt, later: Attempt, history: History) -> bool:
     if not later.launched or later.outcome == "healthy":
         return later.outcome == "healthy"
     return not _alike(attempt, later) and reached(later, history) >= reached(attempt, history) >= 0
